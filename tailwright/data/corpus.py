@@ -1,0 +1,136 @@
+"""`LabelSpace` and `Corpus`: what the label columns mean, and the splits over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from tailwright.data.dataset import Dataset, arrow_strings
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSpace:
+    """The labels, in column order.
+
+    | column | meaning |
+    |---|---|
+    | `ids` | the user's own id of a label, as text, unique |
+    | `names` | what is shown to people and what files may refer to a label by |
+    | `texts` | what a model reads of a label; empty where there is nothing |
+    | `counts` | original training rows that carry the label |
+    """
+
+    ids: pa.LargeStringArray
+    names: pa.LargeStringArray = field(default=None)
+    texts: pa.LargeStringArray = field(default=None)
+    counts: np.ndarray = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        ids = arrow_strings(self.ids)
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "names", ids if self.names is None else arrow_strings(self.names))
+        object.__setattr__(self, "texts", self.names if self.texts is None else arrow_strings(self.texts))
+        counts = np.zeros(len(ids)) if self.counts is None else self.counts
+        counts = np.array(counts, dtype=np.int64)
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+        for name in ("names", "texts", "counts"):
+            if len(getattr(self, name)) != len(ids):
+                raise ValueError(f"{name} has {len(getattr(self, name))} entries, expected {len(ids)}")
+        if len(ids.unique()) != len(ids):
+            raise ValueError("label ids are not unique")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @staticmethod
+    def numbered(labels: int) -> LabelSpace:
+        """Labels 0, 1, 2, ... that have no text."""
+        ids = pa.array([str(i) for i in range(labels)], type=pa.large_string())
+        return LabelSpace(ids, ids, pa.array([""] * labels, type=pa.large_string()))
+
+    @cached_property
+    def index_of_id(self) -> dict[str, int]:
+        """Column of each id."""
+        return {label: column for column, label in enumerate(self.ids.to_pylist())}
+
+    def with_counts(self, counts: np.ndarray) -> LabelSpace:
+        return replace(self, counts=counts)
+
+    def same_as(self, other: LabelSpace) -> bool:
+        """Whether every column is equal."""
+        return all(getattr(self, n).equals(getattr(other, n)) for n in ("ids", "names", "texts")) and (
+            np.array_equal(self.counts, other.counts)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Training, validation and test rows over one label space. Label counts are taken when it is made."""
+
+    train: Dataset
+    labels: LabelSpace
+    valid: Dataset | None = None
+    test: Dataset | None = None
+
+    def __post_init__(self) -> None:
+        for name, split in self.splits().items():
+            if split.labels != len(self.labels):
+                raise ValueError(f"{name} has {split.labels} labels, expected {len(self.labels)}")
+        object.__setattr__(self, "labels", self.labels.with_counts(label_counts(self.train)))
+
+    def splits(self) -> dict[str, Dataset]:
+        """The splits there are, by name."""
+        named = {"train": self.train, "valid": self.valid, "test": self.test}
+        return {name: split for name, split in named.items() if split is not None}
+
+    def with_train(self, train: Dataset) -> Corpus:
+        """The same corpus over other training rows; label counts follow its original rows."""
+        return replace(self, train=train)
+
+    def sample(self, fraction: float, seed: int = 0) -> Corpus:
+        """A nested random share of the training rows; validation and test stay whole."""
+        return self.with_train(self.train.sample(fraction, seed))
+
+    def split(self, valid: float = 0.1, seed: int = 0) -> Corpus:
+        """The same corpus with validation rows held out of training, unless it has some already."""
+        if self.valid is not None:
+            return self
+        train, held_out = self.train.split(valid, seed)
+        return replace(self, train=train, valid=held_out)
+
+    def same_as(self, other: Corpus) -> bool:
+        """Whether every column of every split and of the labels is equal, bit for bit."""
+        mine, theirs = self.splits(), other.splits()
+        return (
+            mine.keys() == theirs.keys()
+            and all(mine[name].same_as(theirs[name]) for name in mine)
+            and self.labels.same_as(other.labels)
+        )
+
+
+def label_counts(train: Dataset) -> np.ndarray:
+    """Original training rows of each label, (labels,): augmented rows never count."""
+    return np.bincount(train.originals().targets.indices, minlength=train.labels)
+
+
+def corpus_from_lists(
+    texts: Sequence[str], labels: Sequence[Sequence[int]], label_texts: Sequence[str]
+) -> Corpus:
+    """A corpus of training rows alone, for examples and tests.
+
+    >>> corpus = corpus_from_lists(["red shoes"], [[1]], ["hats", "shoes"])
+    >>> corpus.labels.counts.tolist()
+    [0, 1]
+    """
+    from tailwright.data.pairs import pairs_from_lists
+
+    ids = [str(i) for i in range(len(label_texts))]
+    return Corpus(
+        Dataset(arrow_strings(texts), pairs_from_lists(labels, len(label_texts))),
+        LabelSpace(arrow_strings(ids), arrow_strings(label_texts)),
+    )

@@ -1,0 +1,222 @@
+"""`Dataset`: the one currency. Immutable columns over rows; every operation keeps every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.data.pairs import checked, empty_pairs, same_pairs, stack_pairs
+from tailwright.streams import stream
+
+PAIR_COLUMNS = ("targets", "ignored", "excluded")
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where each row came from: the row number in the file first read, and the method that made it.
+
+    `methods[codes[i]]` is the method of row i; the empty name means an original row.
+    """
+
+    rows: np.ndarray  # (rows,) int64
+    codes: np.ndarray  # (rows,) int16
+    methods: tuple[str, ...] = ("",)
+
+    @staticmethod
+    def originals(rows: int) -> Origin:
+        """Rows 0, 1, 2, ... as read from a file."""
+        return Origin(np.arange(rows, dtype=np.int64), np.zeros(rows, dtype=np.int16))
+
+    @staticmethod
+    def made_by(method: str, rows: np.ndarray) -> Origin:
+        """New rows that `method` made out of the rows numbered `rows`."""
+        return Origin(np.asarray(rows, dtype=np.int64), np.zeros(len(rows), dtype=np.int16), (method,))
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != len(self.codes):
+            raise ValueError(f"origin has {len(self.rows)} rows but {len(self.codes)} method codes")
+        if len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() < len(self.methods):
+            raise ValueError(f"origin has a method code outside 0..{len(self.methods) - 1}")
+        _freeze(self, "rows", np.int64)
+        _freeze(self, "codes", np.int16)
+
+    def names(self) -> list[str]:
+        """The method of each row."""
+        return [self.methods[code] for code in self.codes]
+
+    def is_original(self) -> np.ndarray:
+        """(rows,) bool: the rows that no method made."""
+        return np.array([method == "" for method in self.methods], dtype=bool)[self.codes]
+
+    def take(self, index: np.ndarray) -> Origin:
+        return Origin(self.rows[index], self.codes[index], self.methods)
+
+    @staticmethod
+    def concat(parts: Sequence[Origin]) -> Origin:
+        methods = tuple(dict.fromkeys(method for part in parts for method in part.methods))
+        place = {method: code for code, method in enumerate(methods)}
+        codes = [np.array([place[m] for m in p.methods], dtype=np.int16)[p.codes] for p in parts]
+        return Origin(np.concatenate([part.rows for part in parts]), np.concatenate(codes), methods)
+
+    def same_as(self, other: Origin) -> bool:
+        return np.array_equal(self.rows, other.rows) and self.names() == other.names()
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Texts with soft targets, loss weights, ignored and excluded pairs, and the origin of each row.
+
+    | column | type | meaning |
+    |---|---|---|
+    | `texts` | Arrow large_string (rows,) | what the model reads |
+    | `targets` | CSR float32 (rows, labels), values in (0, 1] | soft labels |
+    | `weights` | float32 (rows,), >= 0 | loss weight of a row |
+    | `ignored` | CSR (rows, labels) of ones | pairs that give no loss |
+    | `excluded` | CSR (rows, labels) of ones | pairs that evaluation neither rewards nor punishes |
+    | `origin` | `Origin` | which row and which method a row came from |
+
+    Columns left out get their neutral value: weight 1, no pairs, original rows.
+
+    >>> from tailwright.data.pairs import pairs_from_lists
+    >>> data = Dataset(["red shoes", "blue hat"], pairs_from_lists([[0, 1], [2]], labels=3))
+    >>> len(data), data.labels, data.take([1]).texts.to_pylist()
+    (2, 3, ['blue hat'])
+    """
+
+    texts: pa.LargeStringArray
+    targets: sparse.csr_array
+    weights: np.ndarray = field(default=None)  # type: ignore[arg-type]
+    ignored: sparse.csr_array = field(default=None)
+    excluded: sparse.csr_array = field(default=None)
+    origin: Origin = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        texts = arrow_strings(self.texts)
+        rows = len(texts)
+        object.__setattr__(self, "texts", texts)
+        object.__setattr__(self, "targets", checked(self.targets))
+        labels = self.targets.shape[1]
+        if self.weights is None:
+            object.__setattr__(self, "weights", np.ones(rows, dtype=np.float32))
+        if self.origin is None:
+            object.__setattr__(self, "origin", Origin.originals(rows))
+        for name in ("ignored", "excluded"):
+            pairs = getattr(self, name)
+            object.__setattr__(self, name, empty_pairs(rows, labels) if pairs is None else checked(pairs))
+        _freeze(self, "weights", np.float32)
+        self._validate(rows, labels)
+
+    def _validate(self, rows: int, labels: int) -> None:
+        for name in PAIR_COLUMNS:
+            shape = getattr(self, name).shape
+            if shape != (rows, labels):
+                raise ValueError(f"{name} has shape {shape}, expected {(rows, labels)}")
+        for name in ("weights", "origin.rows"):
+            column = self.weights if name == "weights" else self.origin.rows
+            if column.shape != (rows,):
+                raise ValueError(f"{name} has shape {column.shape}, expected ({rows},)")
+        values = self.targets.data
+        if len(values) and not bool(np.all((values > 0) & (values <= 1))):
+            bad = values[~((values > 0) & (values <= 1))][0]
+            raise ValueError(f"targets must be in (0, 1], got {bad}")
+        if not bool(np.all(np.isfinite(self.weights) & (self.weights >= 0))):
+            raise ValueError("weights must be finite and >= 0")
+        for name in ("ignored", "excluded"):
+            if not bool(np.all(getattr(self, name).data == 1)):
+                raise ValueError(f"{name} must store ones only")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def labels(self) -> int:
+        """The number of labels (columns of `targets`)."""
+        return int(self.targets.shape[1])
+
+    def take(self, index: Sequence[int] | np.ndarray) -> Dataset:
+        """The rows at `index`, in that order; a row may be taken twice."""
+        rows = np.asarray(index, dtype=np.int64)
+        return Dataset(
+            self.texts.take(pa.array(rows)),
+            self.targets[rows],
+            self.weights[rows],
+            self.ignored[rows],
+            self.excluded[rows],
+            self.origin.take(rows),
+        )
+
+    @staticmethod
+    def concat(parts: Sequence[Dataset]) -> Dataset:
+        """The rows of all parts, in order; all must be over the same labels."""
+        if not parts:
+            raise ValueError("nothing to concatenate")
+        return Dataset(
+            pa.concat_arrays([part.texts for part in parts]),
+            stack_pairs([part.targets for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            stack_pairs([part.ignored for part in parts]),
+            stack_pairs([part.excluded for part in parts]),
+            Origin.concat([part.origin for part in parts]),
+        )
+
+    def sample(self, fraction: float, seed: int = 0) -> Dataset:
+        """A random share of the rows, in their order. Samples of one seed are nested: 1 % lies in 5 %."""
+        if not 0 < fraction <= 1:
+            raise ValueError(f"fraction must be in (0, 1], got {fraction}")
+        order = stream(seed, "sample").permutation(len(self))
+        return self.take(np.sort(order[: share_of(len(self), fraction)]))
+
+    def split(self, valid: float = 0.1, seed: int = 0) -> tuple[Dataset, Dataset]:
+        """(training, validation): `valid` of the rows drawn at random are held out."""
+        if not 0 < valid < 1:
+            raise ValueError(f"valid must be in (0, 1), got {valid}")
+        order = stream(seed, "split").permutation(len(self))
+        kept = share_of(len(self), 1 - Fraction(str(valid)))
+        return self.take(np.sort(order[:kept])), self.take(np.sort(order[kept:]))
+
+    def originals(self) -> Dataset:
+        """The rows that no augmentation made."""
+        original = self.origin.is_original()
+        return self if bool(original.all()) else self.take(np.flatnonzero(original))
+
+    def same_as(self, other: Dataset) -> bool:
+        """Whether every column is equal, bit for bit."""
+        return (
+            self.texts.equals(other.texts)
+            and all(
+                same_pairs(getattr(self, n), getattr(other, n)) for n in ("targets", "ignored", "excluded")
+            )
+            and np.array_equal(self.weights, other.weights)
+            and self.origin.same_as(other.origin)
+        )
+
+
+def share_of(rows: int, fraction: float | Fraction) -> int:
+    """floor(fraction x rows) in exact arithmetic: 29 % of 100 rows is 29, not 28."""
+    exact = fraction if isinstance(fraction, Fraction) else Fraction(str(fraction))
+    return int(rows * exact)
+
+
+def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
+    """Texts as one Arrow large_string array without nulls."""
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    array = texts if isinstance(texts, pa.Array) else pa.array(texts, type=pa.large_string())
+    if array.type != pa.large_string():
+        array = array.cast(pa.large_string())
+    if array.null_count:
+        raise ValueError("a text is null; use an empty string")
+    return array
+
+
+def _freeze(owner: object, name: str, dtype: type) -> None:
+    column: np.ndarray = np.ascontiguousarray(getattr(owner, name), dtype=dtype)
+    if column.flags.writeable:
+        column = column.copy() if column is getattr(owner, name) else column
+        column.flags.writeable = False
+    object.__setattr__(owner, name, column)
