@@ -1,4 +1,4 @@
-"""What all benchmarks share: the data folder, interleaved timing, peak memory, peers in their own environment."""
+"""What all benchmarks share: the data folder, timing in turn, peak memory, environments for peers."""
 
 from __future__ import annotations
 

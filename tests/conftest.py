@@ -17,7 +17,7 @@ settings.load_profile("tailwright")
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real datasets ($TAILWRIGHT_DATA, or shared/data beside the checkout); skips without it."""
+    """The folder of real datasets: $TAILWRIGHT_DATA, or shared/data beside the checkout. Skips without it."""
     folder = Path(os.environ.get("TAILWRIGHT_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip("no folder of real datasets; set TAILWRIGHT_DATA")
