@@ -1,1 +1,68 @@
+"""Augmentation: the contract of the three doors, and the registry the methods are found in.
 
+A method enters at one door and says which on its card:
+
+| door | in | out |
+|---|---|---|
+| rows | a corpus | new training rows |
+| batch | a drawn batch | a changed batch |
+| hidden | a point inside a model's forward pass | mixed activations |
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tailwright.registry import Registry
+
+if TYPE_CHECKING:
+    from tailwright.data.corpus import Corpus
+    from tailwright.data.dataset import Dataset
+
+DOORS = ("rows", "batch", "hidden")
+
+
+@dataclass(frozen=True)
+class AugmenterCard:
+    """What `tailwright augmenters` shows of a method.
+
+    `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row.
+    """
+
+    name: str
+    summary: str
+    door: str
+    keeps_targets: bool
+    paper: str = ""
+
+    def __post_init__(self) -> None:
+        if self.door not in DOORS:
+            raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
+
+
+class RowAugmenter(ABC):
+    """A method at the rows door.
+
+    Draw only from `tailwright.streams.stream(seed, name, row)` with `row` the source row's `origin.rows`, so
+    that the result depends neither on the order of rows nor on the number of workers.
+    """
+
+    card: ClassVar[AugmenterCard]
+
+    @abstractmethod
+    def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
+        """New training rows only, with `origin` set to this method; the corpus stays as it is."""
+
+
+augmenters: Registry[type[RowAugmenter]] = Registry("augmenter", "tailwright.augment")
+
+
+def augment(corpus: Corpus, method: str | RowAugmenter, *, seed: int = 0, workers: int = 1) -> Corpus:
+    """The corpus with the new rows of `method` (a name or an instance) behind its training rows."""
+    from tailwright.data.dataset import Dataset
+
+    augmenter = augmenters.get(method)() if isinstance(method, str) else method
+    new = augmenter.new_rows(corpus, seed=seed, workers=workers)
+    return corpus.with_train(Dataset.concat([corpus.train, new]))

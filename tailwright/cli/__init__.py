@@ -1,1 +1,80 @@
+"""The command line: a shell over the Python API. One file a command; nothing heavy is imported here."""
 
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from tailwright import __version__
+from tailwright.cli import augmenters, convert, demo, inspect, models
+from tailwright.errors import TailwrightError
+
+HELP = """Extreme multi-label text classifiers that get the rare labels right.
+
+Results go to stdout, progress and logs to stderr; `--json` prints one machine-readable last line.
+Exit codes: 0 good, 1 a failure of ours, 2 the input is wrong (said in one line).
+
+Start with `tailwright demo`, then `tailwright data inspect PATH` on your own files.
+"""
+
+app = typer.Typer(name="tailwright", help=HELP, no_args_is_help=True, rich_markup_mode="markdown")
+data = typer.Typer(help="Look at a corpus, and turn one format into another.", no_args_is_help=True)
+
+app.command("demo")(demo.demo)
+app.add_typer(data, name="data")
+data.command("inspect")(inspect.inspect)
+data.command("convert")(convert.convert)
+app.command("models")(models.models)
+app.command("augmenters")(augmenters.augmenters)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"tailwright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Options that stand before a command."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit; every error is one line unless `--debug` is among the arguments."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and give its exit code."""
+    try:
+        return int(app(arguments, prog_name="tailwright", standalone_mode=False) or 0)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return _say("stopped", 130)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): not an error, but Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.TyperException as error:
+        return _say(error.format_message(), 2)
+    except TailwrightError as error:
+        if "--debug" in arguments:
+            raise
+        return _say(str(error), error.exit_code)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        what = str(error).replace("\n", " ")
+        return _say(f"{type(error).__name__}: {what} (a bug; --debug shows where)", 1)
+
+
+def _say(line: str, code: int) -> int:
+    print(f"tailwright: {line}", file=sys.stderr)
+    return code

@@ -1,1 +1,66 @@
+"""Models: the contract that every classifier keeps, and the registry they are found in.
 
+One file a named system. `tailwright.checks.check_model` says in code what this page says in words.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tailwright.registry import Registry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tailwright.data.corpus import Corpus
+    from tailwright.evaluation.ranking import TopK
+    from tailwright.store import FolderReader, FolderWriter
+
+READS = ("texts", "targets", "label texts")
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What `tailwright models` shows of a model.
+
+    `reads` says what it learns from or looks at; a model that leaves out "targets" needs no labelled rows.
+    """
+
+    name: str
+    summary: str
+    reads: tuple[str, ...]
+    paper: str = ""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.reads) - set(READS)
+        if unknown:
+            raise ValueError(f"reads must be among {READS}, got {sorted(unknown)}")
+
+
+class Model(ABC):
+    """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder."""
+
+    card: ClassVar[ModelCard]
+
+    @abstractmethod
+    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
+        """Learn from `corpus.train` with its soft targets, weights and ignored pairs."""
+
+    @abstractmethod
+    def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        """The k best labels of each text, best first; equal scores by smaller label id."""
+
+    @abstractmethod
+    def save(self, folder: FolderWriter) -> None:
+        """Write what was learnt, as data only."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: FolderReader) -> Model:
+        """Read what `save` wrote; damaged content is an InputError."""
+
+
+models: Registry[type[Model]] = Registry("model", "tailwright.models")

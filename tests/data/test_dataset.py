@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_samples_are_nested_and_keep_every_column(data, seed):
     fractions = [0.1, 0.25, 0.5, 0.8, 1.0]
     samples = [data.sample(fraction, seed) for fraction in fractions]
     assert samples[-1].same_as(data)
-    for smaller, larger in zip(samples, samples[1:], strict=False):
+    for smaller, larger in pairwise(samples):
         rest = [row_of(larger, i) for i in range(len(larger))]
         for i in range(len(smaller)):
             rest.remove(row_of(smaller, i))

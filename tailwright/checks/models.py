@@ -1,0 +1,139 @@
+"""`check_model`: what every classifier must hold to, on a corpus of 120 rows and 11 labels."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.require import require
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
+from tailwright.data.pairs import checked, empty_pairs
+from tailwright.evaluation import metrics_at_k
+from tailwright.evaluation.ranking import TopK
+from tailwright.models import Model, models
+from tailwright.store import open_folder, writing
+
+UNSEEN = ["zzyzx qwv", "", "   ", "日本語", "🎉", "apple " * 2000]
+
+
+def check_model(name: str) -> None:
+    """Raise AssertionError with one sentence on the first promise that the model of that name breaks."""
+    kind = models.get(name)
+    corpus = tiny_corpus()
+    model = _fitted(kind, corpus)
+    top = model.predict(corpus.train.texts, 5)
+    _check_ranking(top, len(corpus.train), 5, len(corpus.labels))
+    _check_seeded(kind, corpus, top)
+    _check_saved(kind, model, corpus, top)
+    _check_batches(model, corpus, top)
+    _check_odd_texts(kind, model, corpus)
+    _check_reads(kind, corpus, top)
+    _check_better_than_popularity(kind, corpus, top)
+
+
+def _fitted(kind: type[Model], corpus: Corpus) -> Model:
+    model = kind()
+    model.fit(corpus, seed=1)
+    return model
+
+
+def _check_ranking(top: TopK, rows: int, k: int, labels: int) -> None:
+    require(top.ids.shape == (rows, k), f"predictions have shape {top.ids.shape}, not {(rows, k)}")
+    require(bool((top.ids < labels).all() and (top.ids >= -1).all()), "a predicted label id is out of range")
+    for ids, scores in zip(top.ids, top.scores, strict=True):
+        real = ids >= 0
+        require(len(set(ids[real])) == real.sum(), "a label is predicted twice for one text")
+        require(bool(np.isfinite(scores[real]).all()), "a score is not finite")
+        require(bool((np.diff(scores[real]) <= 0).all()), "predictions are not sorted by score")
+        require(bool((np.diff(real.astype(int)) <= 0).all()), "padding stands before a prediction")
+
+
+def _check_seeded(kind: type[Model], corpus: Corpus, top: TopK) -> None:
+    again = _fitted(kind, corpus).predict(corpus.train.texts, 5)
+    require(_same(again, top), "the same seed gives other predictions")
+
+
+def _check_saved(kind: type[Model], model: Model, corpus: Corpus, top: TopK) -> None:
+    with tempfile.TemporaryDirectory() as parent:
+        path = Path(parent) / "model"
+        with writing(path, kind="model") as folder:
+            model.save(folder)
+        loaded = kind.load(open_folder(path, kind="model"))
+        require(_same(loaded.predict(corpus.train.texts, 5), top), "saved and loaded, it predicts otherwise")
+
+
+def _check_batches(model: Model, corpus: Corpus, top: TopK) -> None:
+    for row in (0, len(corpus.train) - 1):
+        one = model.predict(corpus.train.texts.slice(row, 1), 5)
+        near = np.allclose(one.scores, top.scores[row : row + 1], rtol=1e-4, atol=1e-5)
+        require(near, "a text alone is scored otherwise than in a batch")
+    require(model.predict([], 5).ids.shape == (0, 5), "no texts must give no rows")
+
+
+def _check_odd_texts(kind: type[Model], model: Model, corpus: Corpus) -> None:
+    labels = len(corpus.labels)
+    _check_ranking(model.predict(UNSEEN, labels + 3), len(UNSEEN), labels + 3, labels)
+    odd = odd_corpus()
+    _check_ranking(_fitted(kind, odd).predict(odd.train.texts, 3), len(odd.train), 3, len(odd.labels))
+
+
+def _check_reads(kind: type[Model], corpus: Corpus, top: TopK) -> None:
+    """The card is true: what it reads matters, what it does not read does not."""
+    if "texts" not in kind.card.reads:
+        require(bool((top.ids == top.ids[0]).all()), "its card says it reads no texts, yet they matter")
+    changes: dict[str, Callable[[Dataset], Dataset]] = {
+        "soft targets": _half_of_label_0,
+        "ignored pairs": _ignore_label_0,
+        "weights": _no_weight_on_label_0,
+    }
+    for what, change in changes.items():
+        changed = _fitted(kind, corpus.with_train(change(corpus.train)))
+        after = changed.predict(corpus.train.texts, 5)
+        if "targets" in kind.card.reads:
+            require(not _same(after, top), f"{what} make no difference to what it learns")
+            lower = _rank_of(after, 0) >= _rank_of(top, 0)
+            require(lower, f"label 0 ranks higher after its rows lost weight by {what}")
+        else:
+            require(_same(after, top), f"its card says it reads no targets, yet {what} matter")
+
+
+def _half_of_label_0(train: Dataset) -> Dataset:
+    targets = train.targets.copy()
+    targets.data = np.where(targets.indices == 0, np.float32(0.5), targets.data)
+    return replace(train, targets=targets)
+
+
+def _ignore_label_0(train: Dataset) -> Dataset:
+    ignored = empty_pairs(len(train), train.labels).tolil()
+    ignored[train.targets[:, [0]].nonzero()[0], 0] = 1
+    return replace(train, ignored=checked(ignored.tocsr()))
+
+
+def _no_weight_on_label_0(train: Dataset) -> Dataset:
+    carries = np.asarray(train.targets[:, [0]].sum(axis=1)).ravel() > 0
+    return replace(train, weights=np.where(carries, 0, train.weights).astype(np.float32))
+
+
+def _rank_of(top: TopK, label: int) -> float:
+    """Mean position of a label over the rows, 0 is best; a row that lacks it counts as one past the end."""
+    found = top.ids == label
+    return float(np.where(found.any(axis=1), found.argmax(axis=1), top.ids.shape[1]).mean())
+
+
+def _check_better_than_popularity(kind: type[Model], corpus: Corpus, top: TopK) -> None:
+    floor = _fitted(models.get("popularity"), corpus).predict(corpus.train.texts, 5)
+    mine, theirs = (metrics_at_k(t.ids, corpus.train.targets, None, (1,))["P@1"] for t in (top, floor))
+    if "texts" in kind.card.reads:
+        require(mine > theirs, f"P@1 on its training rows is {mine:.1f}, popularity has {theirs:.1f}")
+    else:
+        require(mine >= theirs, f"P@1 on its training rows is {mine:.1f}, popularity has {theirs:.1f}")
+
+
+def _same(a: TopK, b: TopK) -> bool:
+    return np.array_equal(a.ids, b.ids) and np.array_equal(a.scores, b.scores)

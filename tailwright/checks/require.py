@@ -1,0 +1,9 @@
+"""How a check speaks: one sentence, as an AssertionError that also stands under `python -O`."""
+
+from __future__ import annotations
+
+
+def require(held: bool, otherwise: str) -> None:
+    """Raise AssertionError(`otherwise`) unless `held`."""
+    if not held:
+        raise AssertionError(otherwise)

@@ -1,0 +1,86 @@
+"""Exact nearest neighbours of sparse, non-negative vectors through an inverted index.
+
+One dense accumulator a thread, so nothing of size rows x columns is built; each row is summed in a fixed
+order, so the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+from scipy import sparse
+
+
+def nearest_rows(queries: sparse.csr_array, index: sparse.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k columns of `index` with the largest dot product with each query.
+
+    queries: (rows, words), index: (words, columns); all values must be >= 0. Returns ids (rows, k) int32 and
+    scores (rows, k) float32, best first, equal scores by smaller id, padded with -1 and 0 where fewer than k
+    columns share a word with the query.
+    """
+    ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
+    scores = np.zeros((queries.shape[0], k), dtype=np.float32)
+    _nearest(
+        queries.indptr,
+        queries.indices,
+        queries.data,
+        index.indptr,
+        index.indices,
+        index.data,
+        index.shape[1],
+        get_num_threads(),
+        ids,
+        scores,
+    )
+    return ids, scores
+
+
+@njit(cache=True, parallel=True)
+def _nearest(
+    q_indptr: np.ndarray,
+    q_indices: np.ndarray,
+    q_data: np.ndarray,
+    i_indptr: np.ndarray,
+    i_indices: np.ndarray,
+    i_data: np.ndarray,
+    columns: int,
+    threads: int,
+    ids: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    rows, k = ids.shape
+    for thread in prange(threads):
+        total = np.empty(columns, dtype=np.float32)
+        touched = np.empty(columns, dtype=np.int32)
+        seen_by = np.full(columns, -1, dtype=np.int32)  # the last row that touched a column
+        for row in range(rows * thread // threads, rows * (thread + 1) // threads):
+            count = 0
+            for p in range(q_indptr[row], q_indptr[row + 1]):
+                word, weight = q_indices[p], q_data[p]
+                for q in range(i_indptr[word], i_indptr[word + 1]):
+                    column = i_indices[q]
+                    if seen_by[column] != row:
+                        seen_by[column] = row
+                        touched[count] = column
+                        count += 1
+                        total[column] = 0
+                    total[column] += weight * i_data[q]
+            filled = 0
+            for t in range(count):
+                column = touched[t]
+                score = total[column]
+                if filled == k and not _better(score, column, scores[row, k - 1], ids[row, k - 1]):
+                    continue
+                place = min(filled, k - 1)
+                while place > 0 and _better(score, column, scores[row, place - 1], ids[row, place - 1]):
+                    scores[row, place] = scores[row, place - 1]
+                    ids[row, place] = ids[row, place - 1]
+                    place -= 1
+                scores[row, place] = score
+                ids[row, place] = column
+                filled = min(filled + 1, k)
+
+
+@njit(cache=True, inline="always")
+def _better(score: float, column: int, other_score: float, other_column: int) -> bool:
+    return score > other_score or (score == other_score and column < other_column)

@@ -1,0 +1,71 @@
+"""Label matcher: the labels whose text is nearest to the input, by cosine of TF-IDF vectors. No training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.text.tfidf import TfIdf
+from tailwright.errors import InputError
+from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.matching import nearest_rows
+from tailwright.models import Model, ModelCard, models
+from tailwright.progress import progress
+from tailwright.store import FolderReader, FolderWriter
+
+ROWS_A_BLOCK = 2048
+
+
+@models.register
+class LabelMatcher(Model):
+    """Word weights come from the training texts and the label texts; targets are never looked at.
+
+    A label that shares no word with a text is not predicted for it.
+    """
+
+    card = ModelCard(
+        name="label-matcher",
+        summary="nearest label text by TF-IDF cosine, nothing learnt from the targets",
+        reads=("texts", "label texts"),
+    )
+
+    def __init__(self) -> None:
+        self.features: TfIdf
+        self.labels_by_word: sparse.csr_array  # (words, labels)
+
+    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
+        if not any(corpus.labels.texts.to_pylist()):
+            raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
+        self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
+        self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())
+
+    def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        rows = arrow_strings(texts)
+        ids = np.empty((len(rows), k), dtype=np.int32)
+        scores = np.empty((len(rows), k), dtype=np.float32)
+        with progress("matching", len(rows)) as advance:
+            for start in range(0, len(rows), ROWS_A_BLOCK):
+                block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
+                end = start + block.shape[0]
+                ids[start:end], scores[start:end] = nearest_rows(block, self.labels_by_word, k)
+                advance(block.shape[0])
+        return TopK(ids, scores)
+
+    def save(self, folder: FolderWriter) -> None:
+        self.features.save(folder.sub("features"))
+        folder.csr("labels_by_word", self.labels_by_word)
+
+    @classmethod
+    def load(cls, folder: FolderReader) -> LabelMatcher:
+        model = cls()
+        model.features = TfIdf.load(folder.sub("features"))
+        model.labels_by_word = folder.csr("labels_by_word")
+        words = len(model.features.vocabulary)
+        if model.labels_by_word.shape[0] != words:
+            raise InputError(f"found {model.labels_by_word.shape[0]} words", expected=f"{words}")
+        return model

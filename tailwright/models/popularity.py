@@ -1,0 +1,50 @@
+"""Popularity: the most frequent training labels, for every text. The floor that any model must clear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tailwright.data.corpus import Corpus
+from tailwright.evaluation.ranking import TopK
+from tailwright.models import Model, ModelCard, models
+from tailwright.store import FolderReader, FolderWriter
+
+
+@models.register
+class Popularity(Model):
+    """Scores a label by its weighted soft frequency in training, ignored pairs left out."""
+
+    card = ModelCard(
+        name="popularity",
+        summary="the most frequent labels, whatever the text: the floor",
+        reads=("targets",),
+    )
+
+    def __init__(self) -> None:
+        self.frequencies = np.zeros(0, dtype=np.float64)  # (labels,)
+
+    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
+        train = corpus.train
+        counted = train.targets - train.targets.multiply(train.ignored)
+        self.frequencies = np.asarray(train.weights.astype(np.float64) @ counted)
+
+    def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        order = np.lexsort((np.arange(len(self.frequencies)), -self.frequencies))[:k]
+        ids = np.full(k, -1, dtype=np.int32)
+        ids[: len(order)] = order
+        scores = np.zeros(k, dtype=np.float32)
+        scores[: len(order)] = self.frequencies[order]
+        shape = (len(texts), k)
+        return TopK(np.broadcast_to(ids, shape).copy(), np.broadcast_to(scores, shape).copy())
+
+    def save(self, folder: FolderWriter) -> None:
+        folder.array("frequencies", self.frequencies)
+
+    @classmethod
+    def load(cls, folder: FolderReader) -> Popularity:
+        model = cls()
+        model.frequencies = folder.array("frequencies", dtype=np.float64, shape=(None,))
+        return model

@@ -1,0 +1,69 @@
+"""Registries: methods found by name, imported only when asked for.
+
+A method is one file in its room; the file's name is the method's name (`la_roberta.py` is `la-roberta`), so
+the names are known from a folder listing and `--help` imports nothing. Files named `_...` do not count.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from typing import Any, Generic, Protocol, TypeVar
+
+from tailwright.errors import InputError
+
+
+class HasCard(Protocol):
+    """A registered class carries a card, and the card a name."""
+
+    card: Any
+
+
+Method = TypeVar("Method", bound=type[HasCard])
+
+
+class Registry(Generic[Method]):
+    """The methods of one kind ("model", "augmenter") that live in one package."""
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self.package = package
+        self._found: dict[str, Method] = {}
+
+    def register(self, method: Method) -> Method:
+        """Class decorator: make `method` known by its card's name."""
+        name = method.card.name
+        if name in self._found and self._found[name].__module__ != method.__module__:
+            raise ValueError(f"{self.kind} {name!r} is registered twice")
+        self._found[name] = method
+        return method
+
+    def names(self) -> list[str]:
+        """Every name there is, in alphabetical order; nothing is imported but the package itself."""
+        package = importlib.import_module(self.package)
+        files = (module.name for module in pkgutil.iter_modules(package.__path__))
+        return sorted({name.replace("_", "-") for name in files if name[0] != "_"} | self._found.keys())
+
+    def get(self, name: str) -> Method:
+        """The class registered as `name`; an unknown name is an InputError with near misses."""
+        if name not in self.names():
+            raise InputError(unknown(self.kind, name, self.names()))
+        if name not in self._found:
+            importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+        return self._found[name]
+
+
+def unknown(kind: str, name: str, names: list[str]) -> str:
+    """One line for a name that is not there.
+
+    >>> unknown("model", "astek", ["astec", "twin"])
+    "unknown model 'astek'; did you mean 'astec'?"
+    >>> unknown("model", "x", ["astec", "twin"])
+    "unknown model 'x'; there are: astec, twin"
+    """
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if near:
+        return f"unknown {kind} {name!r}; did you mean {near[0]!r}?"
+    listing = f"there are: {', '.join(names)}" if names else "there are none"
+    return f"unknown {kind} {name!r}; {listing}"

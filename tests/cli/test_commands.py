@@ -1,0 +1,177 @@
+"""The command line as a user meets it: stdout, stderr, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailwright.cli import run
+
+SHARED = ["--json", "--quiet", "--debug", "--help"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A corpus of six rows and three labels."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    rows = [{"text": f"row {i} about {'abc'[i % 3]}", "labels": ["abc"[i % 3]]} for i in range(6)]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "test.jsonl").write_text(json.dumps({"text": "", "labels": []}) + "\n")
+    return folder
+
+
+def tailwright(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The installed command in a process of its own."""
+    command = [sys.executable, "-c", "from tailwright.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+
+
+def test_inspect_json_is_one_line_and_the_last(small, capsys):
+    assert run(["data", "inspect", str(small), "--json"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 1
+    report = json.loads(out[0])
+    assert report["splits"]["train"]["rows"] == 6
+    assert report["labels"]["labels"] == 3
+
+
+def test_inspect_for_people_names_what_is_odd(small, capsys):
+    assert run(["data", "inspect", str(small)]) == 0
+    out = capsys.readouterr().out
+    assert "worth a look: test: 1 empty texts; test: 1 rows without labels" in out
+    assert "label rank (log)" in out
+
+
+def test_inspect_draws_a_picture(small, tmp_path, capsys):
+    assert run(["data", "inspect", str(small), "--plot", str(tmp_path / "t.png"), "--json"]) == 0
+    assert (tmp_path / "t.png").exists()
+
+
+@pytest.mark.parametrize("target", ["jsonl", "csv", "parquet", "xc", "xc-json", "texts-labels", "fasttext"])
+def test_convert_goes_there_and_back(small, tmp_path, capsys, target):
+    assert run(["data", "convert", str(small), str(tmp_path / "out"), "--format", target, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["rows"] == {"train": 6, "test": 1}
+    assert run(["data", "inspect", str(tmp_path / "out"), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["splits"]["train"]["rows"], report["labels"]["labels"]) == (6, 3)
+
+
+def test_convert_says_what_a_format_cannot_carry(tmp_path, capsys):
+    (tmp_path / "train.jsonl").write_text('{"text": "x", "labels": {"a": 0.5}, "weight": 2}\n')
+    assert run(["data", "convert", str(tmp_path), str(tmp_path / "out"), "--format", "fasttext"]) == 0
+    assert "cannot carry: soft targets, weights" in capsys.readouterr().err
+
+
+def test_bad_input_is_one_line_and_exit_code_2(small, tmp_path):
+    (small / "train.jsonl").write_text('{"text": "x", "labels": ["a"]}\n{"text": "y", "labels": [\n')
+    done = tailwright("data", "convert", small, tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert f"{small / 'train.jsonl'}:2: " in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_debug_shows_the_traceback(small):
+    (small / "train.jsonl").write_text("{\n")
+    done = tailwright("data", "inspect", small, "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["data", "inspct"], "tailwright: No such command 'inspct'. Did you mean 'inspect'?"),
+        (["data", "inspect", "x", "--jsn"], "tailwright: No such option: --jsn Did you mean --json?"),
+        (["data", "inspect"], "tailwright: Missing argument 'PATH'."),
+        (["data", "inspect", "x", "--threads", "0"], "tailwright: Invalid value for '--threads'"),
+    ],
+)
+def test_a_usage_error_is_one_line_and_exit_code_2(arguments, line, capsys):
+    assert run(arguments) == 2
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert err.startswith(line)
+
+
+def test_an_unknown_format_suggests_a_near_one(small, tmp_path, capsys):
+    assert run(["data", "convert", str(small), str(tmp_path / "out"), "--format", "parket"]) == 2
+    assert "did you mean 'parquet'?" in capsys.readouterr().err
+
+
+def test_a_failure_of_ours_is_exit_code_1(small, capsys, monkeypatch):
+    import tailwright.data.inspect
+
+    def broken(corpus):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr(tailwright.data.inspect, "inspect", broken)
+    assert run(["data", "inspect", str(small)]) == 1
+    assert (
+        capsys.readouterr().err == "tailwright: ZeroDivisionError: two lines (a bug; --debug shows where)\n"
+    )
+
+
+def test_quiet_leaves_stderr_empty(small, tmp_path):
+    done = tailwright("data", "convert", small, tmp_path / "out", "--quiet", "--threads", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_pipe_is_not_an_error(small):
+    code = "from tailwright.cli import main; main()"
+    command = f"{sys.executable} -c '{code}' data inspect {small} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_models_lists_every_model(capsys):
+    assert run(["models", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["models"]
+    assert {"popularity", "label-matcher"} <= {model["name"] for model in listed}
+    assert run(["models"]) == 0
+    assert "label-matcher" in capsys.readouterr().out
+
+
+def test_augmenters_answers_with_or_without_any(capsys):
+    assert run(["augmenters", "--json"]) == 0
+    assert isinstance(json.loads(capsys.readouterr().out)["augmenters"], list)
+    assert run(["augmenters"]) == 0
+
+
+def test_demo_prints_the_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path))
+    assert run(["demo", "--size", "2000", "--json", "--quiet"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    popularity, matcher = result["metrics"]["popularity"], result["metrics"]["label-matcher"]
+    assert matcher["P@1"] > popularity["P@1"] > 0
+    assert {"head", "torso", "tail"} <= matcher["slices"].keys()
+    assert run(["demo", "--size", "2000", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "What label-matcher says" in out
+    assert "PSP@5" in out
+
+
+def test_version(capsys):
+    from tailwright import __version__
+
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"tailwright {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command", [["data", "inspect"], ["data", "convert"], ["demo"], ["models"], ["augmenters"]]
+)
+def test_every_command_has_the_shared_options_and_says_what_it_does(command, capsys):
+    assert run([*command, "--help"]) == 0
+    help_text = capsys.readouterr().out
+    assert [option for option in SHARED if option not in help_text] == []

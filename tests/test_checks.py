@@ -1,0 +1,171 @@
+"""The generic checks pass for what keeps the contract, and catch each way of breaking it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from toy_augmenter import SwapTwoWords
+
+from tailwright.augment import AugmenterCard, augment, augmenters
+from tailwright.checks import check_augmenter, check_model
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.data import Dataset, Origin
+from tailwright.data.dataset import arrow_strings
+from tailwright.evaluation.ranking import TopK
+from tailwright.models import ModelCard, models
+from tailwright.models.popularity import Popularity
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_every_model_passes_the_checks(name):
+    check_model(name)
+
+
+@pytest.mark.parametrize("name", augmenters.names())
+def test_every_augmenter_passes_the_checks(name):
+    check_augmenter(name)
+
+
+def test_the_toy_augmenter_passes_the_checks():
+    check_augmenter(SwapTwoWords())
+
+
+def test_augment_puts_new_rows_behind_the_old_ones():
+    corpus = tiny_corpus()
+    grown = augment(corpus, SwapTwoWords(), seed=3)
+    assert grown.train.take(np.arange(len(corpus.train))).same_as(corpus.train)
+    assert len(grown.train) == 2 * len(corpus.train)
+    assert set(grown.train.origin.names()[len(corpus.train) :]) == {"swap-two-words"}
+    assert np.array_equal(grown.labels.counts, corpus.labels.counts)
+
+
+class Unseeded(SwapTwoWords):
+    calls = 0
+
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        self.calls += 1
+        return super().new_rows(corpus, seed=seed + self.calls, workers=workers)
+
+
+class ByPosition(SwapTwoWords):
+    """Draws by position instead of by origin, so that shuffling the rows changes them."""
+
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        renumbered = replace(corpus.train, origin=Origin.originals(len(corpus.train)))
+        made = super().new_rows(corpus.with_train(renumbered), seed=seed, workers=workers)
+        return replace(made, origin=Origin.made_by(self.card.name, corpus.train.origin.rows))
+
+
+class Binarises(SwapTwoWords):
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        made = super().new_rows(corpus, seed=seed, workers=workers)
+        hard = made.targets.copy()
+        hard.data = np.ones_like(hard.data)
+        return replace(made, targets=hard)
+
+
+class DropsIgnored(SwapTwoWords):
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        made = super().new_rows(corpus, seed=seed, workers=workers)
+        return Dataset(made.texts, made.targets, made.weights, origin=made.origin)
+
+
+class CallsItselfOriginal(SwapTwoWords):
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        made = super().new_rows(corpus, seed=seed, workers=workers)
+        return replace(made, origin=Origin.originals(len(made)))
+
+
+class WorkersMatter(SwapTwoWords):
+    def new_rows(self, corpus, *, seed=0, workers=1):
+        return super().new_rows(corpus, seed=seed + workers, workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (Unseeded, "the same seed gives other rows"),
+        (ByPosition, "the order of the rows changes"),
+        (Binarises, "targets differ"),
+        (DropsIgnored, "ignored differ"),
+        (CallsItselfOriginal, "origin.methods"),
+        (WorkersMatter, "two workers give other rows"),
+    ],
+)
+def test_a_broken_augmenter_is_caught(broken, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        check_augmenter(broken())
+
+
+class HardTargets(Popularity):
+    def fit(self, corpus, *, seed=0):
+        hard = corpus.train.targets.copy()
+        hard.data = np.ones_like(hard.data)
+        super().fit(corpus.with_train(replace(corpus.train, targets=hard)), seed=seed)
+
+
+class NoWeights(Popularity):
+    def fit(self, corpus, *, seed=0):
+        train = replace(corpus.train, weights=np.ones(len(corpus.train), dtype=np.float32))
+        super().fit(corpus.with_train(train), seed=seed)
+
+
+class NoMask(Popularity):
+    def fit(self, corpus, *, seed=0):
+        train = corpus.train
+        kept = Dataset(train.texts, train.targets, train.weights, origin=train.origin)
+        super().fit(corpus.with_train(kept), seed=seed)
+
+
+class Backwards(Popularity):
+    def predict(self, texts, k):
+        top = super().predict(texts, k)
+        return TopK(top.ids[:, ::-1].copy(), top.scores[:, ::-1].copy())
+
+
+class Forgets(Popularity):
+    @classmethod
+    def load(cls, folder):
+        model = super().load(folder)
+        model.frequencies = model.frequencies + 1
+        return model
+
+
+class ClaimsToReadTexts(Popularity):
+    card = ModelCard("popularity", "x", ("texts", "targets"))
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (HardTargets, "soft targets make no difference"),
+        (NoWeights, "weights make no difference"),
+        (NoMask, "ignored pairs make no difference"),
+        (Backwards, "not sorted by score"),
+        (Forgets, "saved and loaded"),
+        (ClaimsToReadTexts, "popularity has"),
+    ],
+)
+def test_a_broken_model_is_caught(broken, complaint, monkeypatch):
+    monkeypatch.setitem(models._found, broken.__name__.lower(), broken)
+    with pytest.raises(AssertionError, match=complaint):
+        check_model(broken.__name__.lower())
+
+
+def test_a_card_must_fit_the_method():
+    class Wrong(SwapTwoWords):
+        card = AugmenterCard("other", "x", "rows", keeps_targets=True)
+
+        def new_rows(self, corpus, *, seed=0, workers=1):
+            made = super().new_rows(corpus, seed=seed, workers=workers)
+            return replace(made, origin=Origin.made_by("swap-two-words", made.origin.rows))
+
+    with pytest.raises(AssertionError, match=r"origin\.methods of its rows must be 'other'"):
+        check_augmenter(Wrong())
+
+
+def test_odd_texts_reach_the_toy_augmenter():
+    assert SwapTwoWords().changed("", 0, 0) == ""
+    assert arrow_strings(["x"]).to_pylist() == ["x"]
