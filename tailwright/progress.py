@@ -13,6 +13,7 @@ from contextlib import contextmanager
 Advance = Callable[[int], None]
 
 SECONDS_BETWEEN_LINES = 5.0
+SECONDS_WORTH_A_LINE = 1.0
 
 _shown = False
 
@@ -77,7 +78,8 @@ def _lines(task: str, total: int, unit: str) -> Iterator[Advance]:
 
     yield advance
     taken = time.monotonic() - start
-    print(f"{task}: {done:,} {unit} in {taken:.1f} s", file=sys.stderr, flush=True)
+    if taken >= SECONDS_WORTH_A_LINE:
+        print(f"{task}: {done:,} {unit} in {taken:.1f} s", file=sys.stderr, flush=True)
 
 
 def _rate(done: int, seconds: float, unit: str) -> str:

@@ -22,6 +22,7 @@ def test_the_library_is_silent(capsys):
 
 def test_lines_without_a_terminal(capsys, shown, monkeypatch):
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_WORTH_A_LINE", 0.0)
     with progress.progress("matching", 3) as advance:
         for _ in range(3):
             advance(1)
@@ -38,3 +39,9 @@ def test_a_bar_in_a_terminal(capsys, shown, monkeypatch):
     with progress.progress("matching", 3) as advance:
         advance(3)
     assert capsys.readouterr().out == ""
+
+
+def test_work_that_is_done_at_once_says_nothing(capsys, shown):
+    with progress.progress("matching", 3) as advance:
+        advance(3)
+    assert capsys.readouterr() == ("", "")

@@ -71,7 +71,7 @@ def _check_saved(kind: type[Model], model: Model, corpus: Corpus, top: TopK) -> 
 def _check_batches(model: Model, corpus: Corpus, top: TopK) -> None:
     for row in (0, len(corpus.train) - 1):
         one = model.predict(corpus.train.texts.slice(row, 1), 5)
-        near = np.allclose(one.scores, top.scores[row : row + 1], rtol=1e-4, atol=1e-5)
+        near = np.allclose(one.scores, top.scores[[row]], rtol=1e-4, atol=1e-5)
         require(near, "a text alone is scored otherwise than in a batch")
     require(model.predict([], 5).ids.shape == (0, 5), "no texts must give no rows")
 

@@ -15,11 +15,11 @@ def nearest_rows(queries: sparse.csr_array, index: sparse.csr_array, k: int) -> 
     """The k columns of `index` with the largest dot product with each query.
 
     queries: (rows, words), index: (words, columns); all values must be >= 0. Returns ids (rows, k) int32 and
-    scores (rows, k) float32, best first, equal scores by smaller id, padded with -1 and 0 where fewer than k
-    columns share a word with the query.
+    scores (rows, k) float32, best first, equal scores by smaller id, padded with -1 and minus infinity where
+    fewer than k columns share a word with the query.
     """
     ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
-    scores = np.zeros((queries.shape[0], k), dtype=np.float32)
+    scores = np.full((queries.shape[0], k), -np.inf, dtype=np.float32)
     _nearest(
         queries.indptr,
         queries.indices,

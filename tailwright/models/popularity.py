@@ -35,7 +35,7 @@ class Popularity(Model):
         order = np.lexsort((np.arange(len(self.frequencies)), -self.frequencies))[:k]
         ids = np.full(k, -1, dtype=np.int32)
         ids[: len(order)] = order
-        scores = np.zeros(k, dtype=np.float32)
+        scores = np.full(k, -np.inf, dtype=np.float32)
         scores[: len(order)] = self.frequencies[order]
         shape = (len(texts), k)
         return TopK(np.broadcast_to(ids, shape).copy(), np.broadcast_to(scores, shape).copy())

@@ -21,7 +21,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.errors import InputError, quoted
 from tailwright.evaluation import metrics_at_k, sliced_metrics
-from tailwright.labels import head_torso_tail, inverse_propensity_of_counts
+from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
 from tailwright.models import Model, models
 from tailwright.store import open_folder, writing
 
@@ -50,11 +50,11 @@ class Run:
         """The k best labels of each text."""
         top = self.model.predict(arrow_strings(texts), k)
         ids, names = self.labels.ids.to_pylist(), self.labels.names.to_pylist()
-        kept = [[(int(i), float(s)) for i, s in zip(*row, strict=True) if i >= 0] for row in top.rows()]
+        found = [row[row >= 0] for row in top.ids]
         return Predictions(
-            [[ids[i] for i, _ in row] for row in kept],
-            [[names[i] for i, _ in row] for row in kept],
-            [[score for _, score in row] for row in kept],
+            [[ids[i] for i in row] for row in found],
+            [[names[i] for i in row] for row in found],
+            [scores[: len(row)].tolist() for row, scores in zip(found, top.scores, strict=True)],
         )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -95,21 +95,32 @@ def load(path: str | Path) -> Run:
         )
     except ValueError as error:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
+    if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:
+        raise InputError("found label counts", expected=f"0..{facts['train_rows']}", path=path)
     model = models.get(facts["model"]).load(folder.sub("model"))
     return Run(model, labels, facts["train_rows"], facts["seed"])
 
 
 def evaluate(
-    run: Run, data: Dataset, ks: Sequence[int] = KS, a: float = 0.55, b: float = 1.5
+    run: Run,
+    data: Dataset,
+    ks: Sequence[int] = KS,
+    propensity: Propensity | None = PROPENSITY_PRESETS["default"],
 ) -> dict[str, Any]:
     """Metrics in percent under keys such as `P@1` and `PSP@5`; `slices` holds the same by label frequency.
 
     Propensities and slices come from the run's own training counts. Excluded pairs of `data` are neither
-    rewarded nor punished: enough labels are asked for that k remain after they are taken out.
+    rewarded nor punished: enough labels are asked for that k remain after they are taken out. Without a
+    `propensity` the propensity-scored metrics are left out; so they are below 3 training rows, where the
+    formula has no meaning.
     """
+    if data.labels != len(run.labels):
+        raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
     top = run.model.predict(data.texts, min(max(ks) + most_excluded, len(run.labels)))
-    weights = inverse_propensity_of_counts(run.labels.counts, run.train_rows, a, b)
+    weights = None
+    if propensity is not None and run.train_rows >= 3:
+        weights = propensity.inverse(run.labels.counts, run.train_rows)
     slices = head_torso_tail(run.labels.counts)
     return {
         **metrics_at_k(top.ids, data.targets, weights, ks, data.excluded),

@@ -15,7 +15,7 @@ from tailwright.kernels.matching import nearest_rows
 def plain_nearest(queries: np.ndarray, index: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The same by a dense product and a full sort."""
     ids = np.full((len(queries), k), -1, dtype=np.int32)
-    scores = np.zeros((len(queries), k), dtype=np.float32)
+    scores = np.full((len(queries), k), -np.inf, dtype=np.float32)
     for row, query in enumerate(queries):
         products = query @ index
         shares_a_word = ((query > 0).astype(int) @ (index > 0).astype(int)) > 0

@@ -1,0 +1,88 @@
+"""Every example in the README and the docs runs, and prints what the page says it prints.
+
+A `console` block holds commands (`$ `, continued by `> `) and their output; `...` stands for anything. A
+`pycon` block is a Python session. The examples of one page run in order in one empty folder.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """(command, expected output) pairs of a console block."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif line.startswith("> ") and found and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        else:
+            found[-1][1].append(line)
+    return [("\n".join(command), "\n".join(output)) for command, output in found]
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Whether the output is the expected one; `...` stands for any text, also over lines."""
+    pattern = ".*".join(re.escape(part) for part in expected.rstrip().split("..."))
+    return re.fullmatch(pattern, printed.rstrip(), re.DOTALL) is not None
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, cache):
+    bin_folder = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{bin_folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, object] = {}
+    for kind, block in BLOCK.findall(page.read_text()):
+        if kind == "pycon":
+            check_session(block, session, page.name)
+            continue
+        for command, expected in commands(block):
+            done = subprocess.run(
+                ["bash", "-c", command],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            assert matches(expected, done.stdout), f"{page.name}: {command}\nprinted:\n{done.stdout}"
+
+
+def check_session(block: str, session: dict[str, object], name: str) -> None:
+    """Run a Python session; its names stay for the next block of the page."""
+    test = doctest.DocTestParser().get_doctest(block, session, name, name, 0)
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    outcome = runner.run(test, out=report.append, clear_globs=False)
+    session.update(test.globs)
+    assert outcome.failed == 0, "".join(report)
+
+
+def test_the_readme_has_examples():
+    assert len(BLOCK.findall((ROOT / "README.md").read_text())) >= 3
+
+
+def test_the_comparison_can_fail():
+    assert matches("rows ... s", "rows 12.5 s")
+    assert matches("a\n...\nb", "a\nx\ny\nb\n")
+    assert not matches("rows 12", "rows 13")
+    assert commands("$ a \\\n> b\nout\n$ c") == [("a \\\nb", "out"), ("c", "")]
