@@ -1,12 +1,14 @@
 """Every example in the README and the docs runs, and prints what the page says it prints.
 
 A `console` block holds commands (`$ `, continued by `> `) and their output; `...` stands for anything. A
-`pycon` block is a Python session. The examples of one page run in order in one empty folder.
+`pycon` block is a Python session; a `python` block with a `text` block behind it is a script and what it prints.
+The examples of one page run in order in one empty folder.
 """
 
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
 import re
 import subprocess
@@ -15,9 +17,15 @@ from pathlib import Path
 
 import pytest
 
+from tailwright.augment import augmenters
+from tailwright.checks import check_augmenter
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(console|pycon)\n(.*?)^```$|^```(python)\n((?:(?!^```).)*)^```\n\n```text\n(.*?)^```$",
+    re.MULTILINE | re.DOTALL | re.ASCII,
+)
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -52,11 +60,10 @@ def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, cach
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
     session: dict[str, object] = {}
-    for kind, block in BLOCK.findall(page.read_text()):
+    for kind, block, script, code, output in BLOCK.findall(page.read_text()):
         if kind == "pycon":
             check_session(block, session, page.name)
-            continue
-        for command, expected in commands(block):
+        for command, expected in commands(block) if kind == "console" else []:
             done = subprocess.run(
                 ["bash", "-c", command],
                 stdout=subprocess.PIPE,
@@ -65,6 +72,9 @@ def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, cach
                 check=False,
             )
             assert matches(expected, done.stdout), f"{page.name}: {command}\nprinted:\n{done.stdout}"
+        if script:
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            assert matches(output, done.stdout), f"{page.name}: printed:\n{done.stdout}"
 
 
 def check_session(block: str, session: dict[str, object], name: str) -> None:
@@ -86,3 +96,12 @@ def test_the_comparison_can_fail():
     assert matches("a\n...\nb", "a\nx\ny\nb\n")
     assert not matches("rows 12", "rows 13")
     assert commands("$ a \\\n> b\nout\n$ c") == [("a \\\nb", "out"), ("c", "")]
+
+
+def test_the_augmenter_in_the_docs_passes_the_checks(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "extending.md").read_text()
+    (tmp_path / "shout.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("shout")
+    monkeypatch.setattr(augmenters, "_found", {"shout": module.Shout})
+    check_augmenter("shout")

@@ -85,7 +85,6 @@ HEAVY = [
     "pyarrow",
     "scipy",
     "numpy",
-    "pydantic",
     "tokenizers",
     "matplotlib",
 ]

@@ -1,0 +1,125 @@
+"""Rankings: the best k labels of each row out of a sparse or dense block of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+PADDING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class TopK:
+    """The best k labels of each row, best first.
+
+    | column | type | where a row has fewer than k |
+    |---|---|---|
+    | `ids` | int32 (rows, k) | -1 |
+    | `scores` | float32 (rows, k) | minus infinity |
+    """
+
+    ids: np.ndarray
+    scores: np.ndarray
+
+    def __post_init__(self) -> None:
+        ids, scores = np.asarray(self.ids), np.asarray(self.scores)
+        if ids.ndim != 2 or ids.dtype.kind not in "iu":
+            raise ValueError(f"ids must be integers (rows, k), got {ids.dtype} {ids.shape}")
+        if scores.shape != ids.shape:
+            raise ValueError(f"scores has shape {scores.shape}, expected {ids.shape}")
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "scores", scores.astype(np.float32, copy=False))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def k(self) -> int:
+        return int(self.ids.shape[1])
+
+    @staticmethod
+    def concat(parts: Sequence[TopK]) -> TopK:
+        """The rows of all parts, in order: how block after block becomes one ranking."""
+        return TopK(np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts]))
+
+
+def top_k_of_scores(
+    scores: sparse.sparray | sparse.spmatrix | np.ndarray, k: int, excluded: sparse.sparray | None = None
+) -> TopK:
+    """The k best labels of each row: a higher score first, and among equal scores the smaller id.
+
+    Of a sparse matrix only stored entries can be ranked, and a stored zero is one of them; of a dense block,
+    every column. Minus infinity is a score like any other. `excluded` pairs leave before the k are counted,
+    so a row still gets k labels if it has them. NaN is refused.
+
+    >>> block = np.array([[0.2, 0.9, 0.9, 0.1]], dtype=np.float32)
+    >>> top_k_of_scores(block, 2).ids.tolist()
+    [[1, 2]]
+    >>> top_k_of_scores(block, 2, excluded=sparse.csr_array(np.array([[0, 1, 0, 0]]))).ids.tolist()
+    [[2, 0]]
+    """
+    from tailwright.kernels.ranking import top_k_dense, top_k_sparse
+
+    if k < 1:
+        raise ValueError(f"k must be >= 1, got {k}")
+    if not sparse.issparse(scores):
+        scores = np.asarray(scores)
+    if scores.ndim != 2:
+        raise ValueError(f"scores must be (rows, labels), got shape {scores.shape}")
+    rows, labels = scores.shape
+    if labels >= 2**31:
+        raise ValueError(f"scores has {labels} labels, expected fewer than 2**31")
+    skip_indptr, skip_indices = excluded_parts(excluded, (rows, labels))
+    # Ranked in the precision given: rounding float64 to float32 first would make ties.
+    precision = np.float32 if scores.dtype in (np.float32, np.float16) else np.float64
+    ids = np.full((rows, k), PADDING, dtype=np.int32)
+    best = np.full((rows, k), -np.inf, dtype=precision)
+    has_nan = np.zeros(rows, dtype=bool)
+    if sparse.issparse(scores):
+        stored = canonical(scores, "scores")
+        top_k_sparse(
+            for_kernel(stored.indptr, np.int64),
+            for_kernel(stored.indices, np.int32),
+            for_kernel(stored.data, precision),
+            skip_indptr,
+            skip_indices,
+            ids,
+            best,
+            has_nan,
+        )
+    else:
+        top_k_dense(for_kernel(scores, precision), skip_indptr, skip_indices, ids, best, has_nan)
+    if has_nan.any():
+        raise ValueError(f"row {int(np.argmax(has_nan))} has a score that is NaN")
+    return TopK(ids, best)
+
+
+def canonical(matrix: sparse.sparray | sparse.spmatrix, name: str) -> sparse.csr_array:
+    """`matrix` as CSR with sorted indices; the same pair stored twice is refused."""
+    csr = sparse.csr_array(matrix)
+    if not csr.has_sorted_indices:
+        csr = csr.sorted_indices()
+    if not csr.has_canonical_format:
+        raise ValueError(f"{name} stores the same label twice in a row")
+    return csr
+
+
+def excluded_parts(excluded: sparse.sparray | None, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """(indptr, sorted indices) of the pairs to leave out; a stored zero leaves nothing out."""
+    if excluded is None:
+        return np.zeros(shape[0] + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    if excluded.shape != shape:
+        raise ValueError(f"excluded has shape {excluded.shape}, expected {shape}")
+    pairs = canonical(excluded, "excluded")
+    if not np.all(pairs.data):
+        pairs = pairs.copy()
+        pairs.eliminate_zeros()
+    return for_kernel(pairs.indptr, np.int64), for_kernel(pairs.indices, np.int32)
+
+
+def for_kernel(array: np.ndarray, dtype: type) -> np.ndarray:
+    """`array` as the one type a kernel is compiled for; read-only is another type, so that is copied."""
+    return np.require(array, dtype, ["C", "W"])

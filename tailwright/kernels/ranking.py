@@ -1,0 +1,125 @@
+"""Kernels that rank: the best k labels of each row, from sparse or dense scores.
+
+Each row keeps a heap of its k best so far with the worst on top, so a row costs O(labels log k) and no more
+memory than its k places. "Better" is: a higher score, or the same score and a smaller label id.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True)
+def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
+    """Where `label` stands in the sorted `indices[start:end]`, or -1."""
+    low, high = start, end
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and indices[low] == label else -1
+
+
+@njit(cache=True)
+def _worse(score: float, label: int, other_score: float, other_label: int) -> bool:
+    return score < other_score or (score == other_score and label > other_label)
+
+
+@njit(cache=True)
+def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
+    """Let the entry at the top of the heap sink to its place."""
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            return
+        right = child + 1
+        if right < size and _worse(scores[right], labels[right], scores[child], labels[child]):
+            child = right
+        if not _worse(scores[child], labels[child], scores[place], labels[place]):
+            return
+        labels[place], labels[child] = labels[child], labels[place]
+        scores[place], scores[child] = scores[child], scores[place]
+        place = child
+
+
+@njit(cache=True)
+def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
+    """Put an entry on the heap, dropping the worst if the heap is full; returns the new size."""
+    if size == len(labels):
+        labels[0], scores[0] = label, score
+        _sift_down(labels, scores, size)
+        return size
+    place = size
+    labels[place], scores[place] = label, score
+    while place > 0:
+        parent = (place - 1) // 2
+        if not _worse(scores[place], labels[place], scores[parent], labels[parent]):
+            break
+        labels[place], labels[parent] = labels[parent], labels[place]
+        scores[place], scores[parent] = scores[parent], scores[place]
+        place = parent
+    return size + 1
+
+
+@njit(cache=True)
+def _best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
+    """Turn the heap into a ranking: the worst goes last, again and again."""
+    for last in range(size - 1, 0, -1):
+        labels[0], labels[last] = labels[last], labels[0]
+        scores[0], scores[last] = scores[last], scores[0]
+        _sift_down(labels, scores, last)
+
+
+@njit(cache=True, parallel=True)
+def top_k_sparse(
+    indptr: np.ndarray,  # (rows + 1,)
+    indices: np.ndarray,  # (stored,)
+    data: np.ndarray,  # (stored,)
+    skip_indptr: np.ndarray,  # (rows + 1,)
+    skip_indices: np.ndarray,  # sorted in each row
+    labels: np.ndarray,  # (rows, k), filled with -1
+    scores: np.ndarray,  # (rows, k), filled with -inf
+    has_nan: np.ndarray,  # (rows,) bool, filled with False
+) -> None:
+    """Rank the stored entries of each row into `labels` and `scores`, best first."""
+    for row in prange(labels.shape[0]):
+        size = 0
+        for entry in range(indptr[row], indptr[row + 1]):
+            score, label = data[entry], indices[entry]
+            if score != score:  # noqa: PLR0124 (NaN)
+                has_nan[row] = True
+                break
+            if size == labels.shape[1] and not _worse(scores[row, 0], labels[row, 0], score, label):
+                continue
+            if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
+                size = _offer(labels[row], scores[row], size, label, score)
+        _best_first(labels[row], scores[row], size)
+
+
+@njit(cache=True, parallel=True)
+def top_k_dense(
+    block: np.ndarray,  # (rows, labels of the data)
+    skip_indptr: np.ndarray,  # (rows + 1,)
+    skip_indices: np.ndarray,  # sorted in each row
+    labels: np.ndarray,  # (rows, k), filled with -1
+    scores: np.ndarray,  # (rows, k), filled with -inf
+    has_nan: np.ndarray,  # (rows,) bool, filled with False
+) -> None:
+    """Rank every column of each row into `labels` and `scores`, best first."""
+    for row in prange(labels.shape[0]):
+        size = 0
+        for label in range(block.shape[1]):
+            score = block[row, label]
+            if score != score:  # noqa: PLR0124 (NaN)
+                has_nan[row] = True
+                break
+            # Columns come in ascending order, so a later label loses every tie.
+            if size == labels.shape[1] and score <= scores[row, 0]:
+                continue
+            if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
+                size = _offer(labels[row], scores[row], size, label, score)
+        _best_first(labels[row], scores[row], size)
