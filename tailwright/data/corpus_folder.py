@@ -1,0 +1,71 @@
+"""A corpus in a safe folder, lossless: every column of every split, and the labels.
+
+The files that users bring and take away are the business of the readers and writers; this is how tailwright
+keeps a corpus for itself.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin
+from tailwright.errors import quoted
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+
+_METHODS = TypeAdapter(dict[Literal["train", "valid", "test"], list[str]])
+
+
+def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
+    """Write `corpus` into `folder`."""
+    splits = corpus.splits()
+    folder.json("methods.json", {name: list(split.origin.methods) for name, split in splits.items()})
+    for column in ("ids", "names", "texts"):
+        folder.sub("labels").strings(column, getattr(corpus.labels, column))
+    for name, split in splits.items():
+        part = folder.sub(name)
+        part.strings("texts", split.texts)
+        part.array("weights", split.weights)
+        part.array("origin_rows", split.origin.rows)
+        part.array("origin_codes", split.origin.codes)
+        for column in PAIR_COLUMNS:
+            part.csr(column, getattr(split, column))
+
+
+def load_corpus(folder: FolderReader) -> Corpus:
+    """What `save_corpus` wrote, checked; `DamagedFolderError` where its parts do not fit together."""
+    try:
+        methods = _methods(folder.json("methods.json"))
+        splits = {name: _split(folder.sub(name), methods[name]) for name in methods}
+        labels = LabelSpace(*(folder.sub("labels").strings(column) for column in ("ids", "names", "texts")))
+        return Corpus(labels=labels, **splits)
+    except ValueError as problem:
+        raise DamagedFolderError(str(problem), expected="a corpus", path=folder.path) from problem
+
+
+def _methods(content: object) -> dict[str, tuple[str, ...]]:
+    """The methods that made rows of each split there is."""
+    try:
+        methods = _METHODS.validate_python(content)
+    except ValidationError:
+        raise ValueError(f"methods {quoted(content)}") from None
+    if "train" not in methods:
+        raise ValueError("no training rows")
+    return {split: tuple(names) for split, names in methods.items()}
+
+
+def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
+    texts = folder.strings("texts")
+    shape = (len(texts),)
+    origin = Origin(
+        folder.array("origin_rows", dtype=np.int64, shape=shape),
+        folder.array("origin_codes", dtype=np.int16, shape=shape),
+        methods,
+    )
+    pairs = {column: folder.csr(column) for column in PAIR_COLUMNS}
+    return Dataset(
+        texts, weights=folder.array("weights", dtype=np.float32, shape=shape), origin=origin, **pairs
+    )

@@ -1,0 +1,240 @@
+"""A parser of WordNet's database files, as Princeton distributes them.
+
+`WordNet` keeps them as flat columns over synsets: a handful of lists and arrays, not an object a synset. A
+pointer between two words (an antonym, a derived form) counts as a relation of their synsets. Left out: verb
+frames, lexicographer file numbers, and which words of two synsets a pointer links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tailwright.data.wordnet_files import PARTS, data_lines
+from tailwright.errors import InputError, quoted
+
+# Pointer symbols of the files. A pointer reads "its target is my ...": `#m` leads from a member to its group.
+RELATIONS = {
+    "!": "antonym",
+    "@": "hypernym",
+    "@i": "instance_hypernym",
+    "~": "hyponym",
+    "~i": "instance_hyponym",
+    "#m": "member_holonym",
+    "#s": "substance_holonym",
+    "#p": "part_holonym",
+    "%m": "member_meronym",
+    "%s": "substance_meronym",
+    "%p": "part_meronym",
+    "=": "attribute",
+    "+": "derived_form",
+    ";c": "topic",
+    ";r": "region",
+    ";u": "usage",
+    "-c": "topic_member",
+    "-r": "region_member",
+    "-u": "usage_member",
+    "*": "entailment",
+    ">": "cause",
+    "^": "also_see",
+    "$": "verb_group",
+    "&": "similar_to",
+    "<": "participle_of",
+    "\\": "pertains_to",
+}
+RELATION_CODES = {name: code for code, name in enumerate(RELATIONS.values())}
+_CODE_OF_SYMBOL = {symbol: RELATION_CODES[name] for symbol, name in RELATIONS.items()}
+
+# Where an adjective may stand, written behind the word: galore(ip), outback(a).
+_MARKER = re.compile(r"\((?:a|p|ip)\)$")
+_OFFSET = re.compile(r"[0-9]{8}")
+
+
+@dataclass(frozen=True, eq=False)
+class WordNet:
+    """Columns over synsets, in the order noun, verb, adjective, adverb and then as in the files.
+
+    | column | shape | meaning |
+    |---|---|---|
+    | `ids` | (synsets,) | part of speech and offset: `n02084071`; satellite adjectives begin with `a` too |
+    | `kinds` | (synsets,) | n, v, a, s (satellite adjective), r |
+    | `lemmas` | (lemmas,) | names as in the files: `domestic_dog`; those of synset i from `lemma_starts[i]` |
+    | `glosses` | (synsets,) | definition and examples |
+    | `sources`, `relations`, `targets` | (pointers,) | synset, code in `RELATION_CODES`, synset |
+    | `entries` | (entries,) | lower-cased lemmas, once for each part of speech |
+    | `senses` | (senses,) | synsets of entries, commonest first; those of entry i from `sense_starts[i]` |
+    """
+
+    ids: list[str]
+    kinds: list[str]
+    lemmas: list[str]
+    lemma_starts: list[int]
+    glosses: list[str]
+    sources: np.ndarray
+    relations: np.ndarray
+    targets: np.ndarray
+    entries: list[str]
+    senses: list[int]
+    sense_starts: list[int]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def names(self, synset: int) -> list[str]:
+        """The lemmas of one synset, as in the files."""
+        return self.lemmas[self.lemma_starts[synset] : self.lemma_starts[synset + 1]]
+
+    def senses_of(self, entry: int) -> list[int]:
+        """The synsets of one entry, commonest first."""
+        return self.senses[self.sense_starts[entry] : self.sense_starts[entry + 1]]
+
+
+def load_wordnet(folder: Path) -> WordNet:
+    """Parse the files in `folder`; a damaged one is an `InputError` with its path and line."""
+    synsets = _Synsets()
+    for letter, part in PARTS.items():
+        synsets.read(folder / f"data.{part}", letter)
+    if not synsets.place:
+        raise InputError("no synset in any data file", path=folder)
+    targets = synsets.resolved_targets()
+    entries: list[str] = []
+    senses: list[int] = []
+    sense_starts = [0]
+    for letter, part in PARTS.items():
+        for entry, rows in _index_entries(folder / f"index.{part}", letter, synsets.place):
+            entries.append(entry)
+            senses += rows
+            sense_starts.append(len(senses))
+    synsets.check_listed(senses, folder)
+    return WordNet(
+        ids=list(synsets.place),
+        kinds=synsets.kinds,
+        lemmas=synsets.lemmas,
+        lemma_starts=synsets.lemma_starts,
+        glosses=synsets.glosses,
+        sources=np.array(synsets.sources, dtype=np.int32),
+        relations=np.array(synsets.relations, dtype=np.int8),
+        targets=targets,
+        entries=entries,
+        senses=senses,
+        sense_starts=sense_starts,
+    )
+
+
+class _Synsets:
+    """The columns while the data files are read; pointers stay ids until all synsets are known."""
+
+    def __init__(self) -> None:
+        self.place: dict[str, int] = {}
+        self.kinds: list[str] = []
+        self.lemmas: list[str] = []
+        self.lemma_starts = [0]
+        self.glosses: list[str] = []
+        self.sources: list[int] = []
+        self.relations: list[int] = []
+        self.pointed_ids: list[str] = []
+        self.lines: list[tuple[Path, int]] = []  # of each synset, for errors
+
+    def read(self, path: Path, letter: str) -> None:
+        kinds = {"a", "s"} if letter == "a" else {letter}
+        for number, line in data_lines(path):
+            head, bar, gloss = line.partition(" | ")
+            if not bar:
+                raise InputError("a line without gloss", expected="' | ' before it", path=path, line=number)
+            try:
+                self._add(head.split(), letter, kinds)
+            except _BadLine as problem:
+                raise InputError(str(problem), expected=problem.expected, path=path, line=number) from None
+            except (ValueError, IndexError):
+                raise InputError(
+                    f"found {quoted(head)}", expected="a synset line", path=path, line=number
+                ) from None
+            self.glosses.append(gloss.strip())
+            self.lines.append((path, number))
+
+    def _add(self, fields: list[str], letter: str, kinds: set[str]) -> None:
+        offset, _, kind, word_count = fields[:4]
+        synset = letter + offset
+        if not _OFFSET.fullmatch(offset):
+            raise _BadLine(f"offset {quoted(offset)}", "8 digits")
+        if synset in self.place:
+            raise _BadLine(f"offset {offset} for a second time", "each offset once")
+        if kind not in kinds:
+            raise _BadLine(f"synset type {quoted(kind)}", " or ".join(sorted(kinds)))
+        words_end = 4 + 2 * int(word_count, 16)
+        words = fields[4:words_end:2]
+        pointers_end = words_end + 1 + 4 * int(fields[words_end])
+        end = pointers_end + 1 + 3 * int(fields[pointers_end]) if letter == "v" else pointers_end
+        if not words or len(fields) != end:
+            raise _BadLine(f"{len(fields)} fields", f"{end} by the line's own counts")
+        row = len(self.place)
+        for at in range(words_end + 1, pointers_end, 4):
+            symbol, target, part = fields[at : at + 3]
+            if symbol not in _CODE_OF_SYMBOL:
+                raise _BadLine(f"pointer {quoted(symbol)}", "one of " + " ".join(RELATIONS))
+            self.sources.append(row)
+            self.relations.append(_CODE_OF_SYMBOL[symbol])
+            self.pointed_ids.append(("a" if part == "s" else part) + target)
+        self.place[synset] = row
+        self.kinds.append(kind)
+        self.lemmas += words if letter != "a" else [_MARKER.sub("", word) for word in words]
+        self.lemma_starts.append(len(self.lemmas))
+
+    def resolved_targets(self) -> np.ndarray:
+        rows = [self.place.get(synset, -1) for synset in self.pointed_ids]
+        targets = np.array(rows, dtype=np.int32)
+        lost = np.flatnonzero(targets < 0)
+        if len(lost):
+            path, number = self.lines[self.sources[lost[0]]]
+            raise InputError(
+                f"a pointer to {self.pointed_ids[lost[0]]}, which is in no data file", path=path, line=number
+            )
+        return targets
+
+    def check_listed(self, senses: list[int], folder: Path) -> None:
+        """Refuse index files that leave out a word of some synset: its sense number would be lost."""
+        listed = np.bincount(senses, minlength=len(self.place))
+        starts = self.lemma_starts
+        for row, synset in enumerate(self.place):
+            words = len({name.lower() for name in self.lemmas[starts[row] : starts[row + 1]]})
+            if listed[row] != words:
+                raise InputError(
+                    f"synset {synset} is listed {listed[row]} times",
+                    expected=f"{words}, once for each of its lemmas",
+                    path=folder / f"index.{PARTS[synset[0]]}",
+                )
+
+
+class _BadLine(Exception):  # noqa: N818 - caught two frames up and turned into an InputError
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found)
+        self.expected = expected
+
+
+def _index_entries(path: Path, letter: str, place: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
+    """(lemma, its synsets) for each line of an index file."""
+    for number, line in data_lines(path):
+        fields = line.split()
+        try:
+            count, pointers = int(fields[2]), int(fields[3])
+            offsets = fields[6 + pointers :]
+        except (ValueError, IndexError):
+            raise InputError(
+                f"found {quoted(line)}", expected="an index line", path=path, line=number
+            ) from None
+        if fields[1] != letter or count < 1 or len(offsets) != count:
+            raise InputError(
+                f"{len(offsets)} synsets of part of speech {quoted(fields[1])}",
+                expected=f"{count} of {letter!r}",
+                path=path,
+                line=number,
+            )
+        rows = [place.get(letter + offset, -1) for offset in offsets]
+        if min(rows) < 0:
+            lost = offsets[rows.index(-1)]
+            raise InputError(f"synset {lost}, which is not in data.{PARTS[letter]}", path=path, line=number)
+        yield fields[0], rows
