@@ -1,8 +1,8 @@
 """Every example in the README and the docs runs, and prints what the page says it prints.
 
 A `console` block holds commands (`$ `, continued by `> `) and their output; `...` stands for anything. A
-`pycon` block is a Python session; a `python` block with a `text` block behind it is a script and what it prints.
-The examples of one page run in order in one empty folder.
+`pycon` block is a Python session; a `python` block followed by a `text` block is a script and its output. The
+examples of one page run in order in one empty folder.
 """
 
 from __future__ import annotations

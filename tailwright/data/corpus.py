@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -102,6 +103,22 @@ class Corpus:
             return self
         train, held_out = self.train.split(valid, seed)
         return replace(self, train=train, valid=held_out)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Keep the corpus in a safe folder, lossless, all of it or nothing; `load` brings it back."""
+        from tailwright.data.corpus_folder import save_corpus
+        from tailwright.store import writing
+
+        with writing(path, kind="corpus", overwrite=overwrite) as folder:
+            save_corpus(folder, self)
+
+    @staticmethod
+    def load(path: str | Path) -> Corpus:
+        """The corpus that `save` kept; anything damaged is one clear error."""
+        from tailwright.data.corpus_folder import load_corpus
+        from tailwright.store import open_folder
+
+        return load_corpus(open_folder(path, kind="corpus"))
 
     def same_as(self, other: Corpus) -> bool:
         """Whether every column of every split and of the labels is equal, bit for bit."""
