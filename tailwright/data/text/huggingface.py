@@ -1,0 +1,176 @@
+"""`HuggingFaceTokenizer`: a tokenizer.json, local or of the hub, behind the seam of sequence models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.text.sequences import TokenBatch, padded
+from tailwright.data.text.words import Texts
+from tailwright.errors import InputError, quoted
+
+if TYPE_CHECKING:
+    from tailwright.store import FolderReader, FolderWriter
+
+FILE = "tokenizer.json"
+
+# Rows encoded at once: the library's own objects take kilobytes a row, so a column goes through in parts.
+ROWS_AT_ONCE = 8192
+
+_USUAL_PADDING = ("[PAD]", "<pad>", "<|pad|>", "<PAD>")
+
+
+class HuggingFaceTokenizer:
+    """A `tokenizers.Tokenizer` that gives `TokenBatch`es.
+
+    Truncation and padding settings that the file carries are switched off: `encode` is told the length, cuts
+    the text's own tokens and keeps the special ones around them. The padding token is, in this order,
+    `padding`, the file's padding setting, the `pad_token` of the files beside it, a special token with a
+    usual name.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, padding: str | None = None, *, source: str = "tokenizer"
+    ) -> None:
+        content = json.loads(tokenizer.to_str())
+        # A copy, for another user of the same object may have set its truncation to something else.
+        self._tokenizer = Tokenizer.from_str(json.dumps({**content, "truncation": None, "padding": None}))
+        self._padding, self._padding_id = _padding_token(content, self._tokenizer, padding, source)
+        self._if_empty = _unknown_id(content["model"], self._tokenizer)
+        self._lock = Lock()
+
+    @staticmethod
+    def from_folder(folder: str | Path, padding: str | None = None) -> HuggingFaceTokenizer:
+        """The tokenizer.json in `folder`."""
+        path = Path(folder) / FILE
+        tokenizer = _parsed(_read(path), path)
+        if padding is None and tokenizer.padding is None:
+            padding = _padding_beside(Path(folder))
+        return HuggingFaceTokenizer(tokenizer, padding, source=str(path))
+
+    @staticmethod
+    def from_hub(name: str, padding: str | None = None, *, revision: str = "main") -> HuggingFaceTokenizer:
+        """The tokenizer of a model on the Hugging Face hub, from the local cache if it is there."""
+        try:
+            tokenizer = Tokenizer.from_pretrained(name, revision=revision)
+        except Exception as error:  # the library raises bare Exception for whatever goes wrong
+            reason = str(error).strip().partition("\n")[0]
+            raise InputError(
+                f"tokenizer {quoted(name)} cannot be had ({reason})",
+                expected=f"the name of a hub model with a {FILE}",
+            ) from error
+        return HuggingFaceTokenizer(tokenizer, padding, source=name)
+
+    @property
+    def padding_id(self) -> int:
+        return self._padding_id
+
+    @cached_property
+    def size(self) -> int:
+        # Not the number of tokens: ids may have gaps.
+        return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values())
+
+    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
+        """The ids of each text with its special tokens, at most `max_length` in all."""
+        special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
+        if max_length <= special:
+            raise ValueError(
+                f"max_length must be > {special}, the number of special tokens of a text, got {max_length}"
+            )
+        parts, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+        for rows in self._encoded(texts, max_length):
+            counts.append(np.array([len(row) for row in rows], dtype=np.int64))
+            parts.append(np.array([token for row in rows for token in row], dtype=np.int32))
+        if_empty = self.padding_id if self._if_empty is None else self._if_empty
+        offsets = np.cumsum(np.concatenate(counts))
+        return padded(np.concatenate(parts), offsets, max_length, padding=self.padding_id, if_empty=if_empty)
+
+    def save(self, folder: FolderWriter) -> None:
+        """Writes tokenizer.json, with the padding token in its padding setting."""
+        whole = Tokenizer.from_str(self._tokenizer.to_str())
+        whole.no_truncation()
+        whole.enable_padding(pad_id=self.padding_id, pad_token=self._padding)
+        folder.json(FILE, json.loads(whole.to_str()))
+
+    @staticmethod
+    def load(folder: FolderReader) -> HuggingFaceTokenizer:
+        """What `save` wrote, checked."""
+        path = folder.path / FILE
+        return HuggingFaceTokenizer(_parsed(folder.json(FILE), path), source=str(path))
+
+    def _encoded(self, texts: Texts, max_length: int) -> Iterator[list[list[int]]]:
+        """Ids of `ROWS_AT_ONCE` texts after the other."""
+        column = arrow_strings(texts)
+        for start in range(0, len(column), ROWS_AT_ONCE):
+            some = column.slice(start, ROWS_AT_ONCE).to_pylist()
+            # Truncation is a state of the tokenizer; another thread may want another length.
+            with self._lock:
+                self._tokenizer.enable_truncation(max_length)
+                rows = self._tokenizer.encode_batch(some)
+            yield [row.ids for row in rows]
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError("there is no such file", expected=f"a {FILE}", path=path) from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from error
+    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are
+        raise InputError(f"not JSON ({error})", expected=f"a {FILE}", path=path) from error
+
+
+def _parsed(content: Any, path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_str(json.dumps(content))
+    except Exception as error:  # the library raises bare Exception for whatever goes wrong
+        raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=path) from error
+
+
+def _padding_beside(folder: Path) -> str | None:
+    """The `pad_token` that the configuration files beside a tokenizer.json name, if they do."""
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        path = folder / name
+        if not path.exists():
+            continue
+        content = _read(path)
+        token = content.get("pad_token") if isinstance(content, dict) else None
+        if isinstance(token, dict):
+            token = token.get("content")
+        if isinstance(token, str):
+            return token
+    return None
+
+
+def _padding_token(content: Any, tokenizer: Tokenizer, wanted: str | None, source: str) -> tuple[str, int]:
+    """The padding token and its id."""
+    if wanted is None and content["padding"] is not None:
+        wanted = content["padding"]["pad_token"]
+    if wanted is None:
+        special = {token["content"] for token in content["added_tokens"] if token["special"]}
+        wanted = next((token for token in _USUAL_PADDING if token in special), None)
+    if wanted is None:
+        usual = ", ".join(_USUAL_PADDING)
+        raise InputError("no padding token", expected=f"one of {usual}, or its name", path=source)
+    number = tokenizer.token_to_id(wanted)
+    if number is None:
+        raise InputError(f"padding token {quoted(wanted)}", expected="a token of its vocabulary", path=source)
+    return wanted, number
+
+
+def _unknown_id(model: dict[str, Any], tokenizer: Tokenizer) -> int | None:
+    """What a text without any token becomes; None if the model has no unknown token, as byte-level ones."""
+    if model.get("unk_id") is not None:
+        return int(model["unk_id"])
+    token = model.get("unk_token")
+    found = None if token is None else tokenizer.token_to_id(token)
+    return None if found is None else int(found)

@@ -1,0 +1,151 @@
+r"""TF-IDF features: the weight of each word of a text, by how often it is there and how rare it is elsewhere.
+
+Equal to scikit-learn's `TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")`, column by column. With
+n texts, of which d hold a word, and c occurrences of it in the text:
+
+    idf = ln((1 + n) / (1 + d)) + 1        weight = (1 + ln c) idf, then each row is scaled to length 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.words import Texts, Tokens, WordTable, tokenise, word_counts
+from tailwright.kernels.tfidf import weigh_rows
+
+if TYPE_CHECKING:
+    from tailwright.store import FolderReader, FolderWriter
+
+
+@dataclass(frozen=True)
+class TfIdfSettings:
+    """Which words become columns, and how their occurrences count.
+
+    | setting | meaning |
+    |---|---|
+    | `min_count` | a word must be in that many texts |
+    | `max_features` | at most that many columns: the words that occur most often, ties in sorted order |
+    | `sublinear` | a word that occurs c times weighs 1 + ln c, else c |
+    """
+
+    min_count: int = 1
+    max_features: int | None = None
+    sublinear: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.min_count) is not int or self.min_count < 1:
+            raise ValueError(f"min_count must be a whole number >= 1, got {self.min_count!r}")
+        if self.max_features is not None and (type(self.max_features) is not int or self.max_features < 1):
+            raise ValueError(f"max_features must be a whole number >= 1 or None, got {self.max_features!r}")
+        if type(self.sublinear) is not bool:
+            raise ValueError(f"sublinear must be true or false, got {self.sublinear!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class TfIdf:
+    """A fitted vocabulary with its inverse document frequencies.
+
+    >>> features, matrix = TfIdf.fit_transform(["red hat", "red red shoe"])
+    >>> features.vocabulary.to_pylist(), matrix.shape
+    (['hat', 'red', 'shoe'], (2, 3))
+    >>> features.transform(["HAT?", "unseen"]).toarray().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+
+    vocabulary: pa.LargeStringArray  # (columns,) sorted by code point
+    idf: np.ndarray  # (columns,) float64
+    settings: TfIdfSettings = TfIdfSettings()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vocabulary", arrow_strings(self.vocabulary))
+        idf = np.array(self.idf, dtype=np.float64)
+        if idf.shape != (len(self.vocabulary),):
+            raise ValueError(f"idf has shape {idf.shape}, expected ({len(self.vocabulary)},)")
+        if not bool(np.all(np.isfinite(idf) & (idf > 0))):
+            raise ValueError("idf must be finite and > 0")
+        idf.flags.writeable = False
+        object.__setattr__(self, "idf", idf)
+
+    @staticmethod
+    def fit(texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None) -> TfIdf:
+        """The columns and inverse document frequencies of the texts."""
+        return _fitted(tokenise(texts, threads=threads), settings, threads)[0]
+
+    @staticmethod
+    def fit_transform(
+        texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None
+    ) -> tuple[TfIdf, sparse.csr_array]:
+        """`fit` and the matrix of the same texts, which are tokenised once."""
+        fitted, tokens = _fitted(tokenise(texts, threads=threads), settings, threads)
+        return fitted, fitted._weighed(tokens, threads)
+
+    def transform(self, texts: Texts, *, threads: int | None = None) -> sparse.csr_array:
+        """(texts, columns) CSR float32 with sorted indices; a text without a known word is an empty row."""
+        return self._weighed(tokenise(texts, self._table, threads=threads), threads)
+
+    def save(self, folder: FolderWriter) -> None:
+        """Writes settings, vocabulary and frequencies."""
+        folder.json("tfidf.json", asdict(self.settings))
+        folder.strings("vocabulary", self.vocabulary)
+        folder.array("idf", self.idf)
+
+    @staticmethod
+    def load(folder: FolderReader) -> TfIdf:
+        """What `save` wrote, checked."""
+        from tailwright.store import DamagedFolderError
+
+        settings = folder.json("tfidf.json")
+        vocabulary = folder.strings("vocabulary")
+        idf = folder.array("idf", dtype=np.float64, shape=(None,))
+        try:
+            fitted = TfIdf(vocabulary, idf, TfIdfSettings(**settings))
+            _ = fitted._table
+        except (TypeError, ValueError) as error:
+            raise DamagedFolderError(str(error), expected="a saved TF-IDF", path=folder.path) from error
+        return fitted
+
+    @cached_property
+    def _table(self) -> WordTable:
+        return WordTable(self.vocabulary)
+
+    def _weighed(self, tokens: Tokens, threads: int | None) -> sparse.csr_array:
+        """The matrix of tokens whose ids are columns."""
+        ids, offsets = tokens.ids, tokens.offsets
+        found = run_blocks(
+            lambda first, last: weigh_rows(ids, offsets, first, last, self.idf, self.settings.sublinear),
+            row_blocks(offsets, threads),
+        )
+        columns, weights, ends = zip(*found, strict=True)
+        indptr = row_offsets(ends)
+        index_type = np.int32 if indptr[-1] < 2**31 else np.int64
+        matrix = sparse.csr_array(
+            (joined(weights), joined(columns).astype(index_type, copy=False), indptr.astype(index_type)),
+            shape=(len(tokens), len(self.vocabulary)),
+        )
+        matrix.has_canonical_format = True  # sorted and without repeats by the way it is made
+        return matrix
+
+
+def _fitted(tokens: Tokens, settings: TfIdfSettings | None, threads: int | None) -> tuple[TfIdf, Tokens]:
+    """The features fitted to the tokens, and the tokens with columns for ids (-1: not a column)."""
+    settings = settings or TfIdfSettings()
+    documents, occurrences = word_counts(tokens, threads=threads)
+    kept = np.flatnonzero(documents >= settings.min_count)
+    if settings.max_features is not None and len(kept) > settings.max_features:
+        by_occurrences = np.argsort(-occurrences[kept], kind="stable")
+        kept = np.sort(kept[by_occurrences[: settings.max_features]])
+    idf = np.log((1 + len(tokens)) / (1 + documents[kept])) + 1
+    if len(kept) < len(documents):
+        columns = np.full(len(documents), -1, dtype=np.int32)
+        columns[kept] = np.arange(len(kept), dtype=np.int32)
+        vocabulary = tokens.vocabulary.take(pa.array(kept))
+        tokens = Tokens(columns[tokens.ids], tokens.offsets, vocabulary)
+    return TfIdf(tokens.vocabulary, idf, settings), tokens

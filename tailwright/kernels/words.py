@@ -1,0 +1,357 @@
+"""Words of UTF-8 text, lower-cased and numbered by content, a block of rows at a time.
+
+All kernels are serial and release the GIL: the caller runs one a thread, each over its own rows. Texts are
+Arrow's layout: `values` are the bytes of all rows, row i is `values[offsets[i]:offsets[i + 1]]`.
+
+A table of words is four arrays, open addressing with linear probing:
+
+| name | holds |
+|---|---|
+| `slots` int32 (a power of two,) | the number of the word that lives here, or -1 |
+| `keys` uint64 (words,) | the key of each word: its bytes if it has up to eight, else a hash of them |
+| `bounds` int64 (words + 1,) | word w is `content[bounds[w]:bounds[w + 1]]` |
+| `content` uint8 | the lower-cased bytes of all words |
+
+Words are equal if their bytes are: keys that collide cost time, never a wrong merge. Most words have up to
+eight bytes, and for those length and key are the bytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+MULTIBYTE = 255  # in the table of bytes: not ASCII, look the code point up
+CODE_POINTS = 0x110000
+
+# An odd number near 2**64 / golden ratio: its products spread over the upper bits.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_BYTE, _TOP_BYTE, _HALF = np.uint64(8), np.uint64(56), np.uint64(32)
+_NO_BYTES = np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def mark_context_letters(
+    values: np.ndarray, offsets: np.ndarray, first: int, last: int, marks: np.ndarray
+) -> int:
+    """Marks the rows that hold U+0130 (bytes C4 B0) or U+03A3 (bytes CE A3); returns their number."""
+    marked = 0
+    for row in range(first, last):
+        text = values[offsets[row] : offsets[row + 1]]
+        held = False
+        for i in range(len(text) - 1):  # no early exit: this way it compiles to vector instructions
+            held |= ((text[i] == 0xC4) & (text[i + 1] == 0xB0)) | ((text[i] == 0xCE) & (text[i + 1] == 0xA3))
+        marks[row] = held
+        marked += held
+    return marked
+
+
+@njit(cache=True, nogil=True)
+def _decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
+    """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or no UTF-8."""
+    lead = np.int64(values[at])
+    width = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    if lead < 0xC0 or at + width > stop:
+        return np.int64(0), 1
+    point = lead & (0x7F >> width)
+    for i in range(1, width):
+        point = (point << 6) | (np.int64(values[at + i]) & 0x3F)
+    if point >= CODE_POINTS:
+        return np.int64(0), 1
+    return point, width
+
+
+@njit(cache=True, nogil=True)
+def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
+    """Byte i of a code point that takes `width` bytes of UTF-8."""
+    bits = point >> (6 * (width - 1 - i))
+    if i > 0:
+        return np.uint8(0x80 | (bits & 0x3F))
+    return np.uint8(bits) if width == 1 else np.uint8((0xF00 >> width) & 0xFF | bits)
+
+
+@njit(cache=True, nogil=True)
+def _scan_row(
+    values: np.ndarray,
+    at: int,
+    stop: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    keys: np.ndarray,
+) -> int:
+    """Writes the words of `values[at:stop]`, lower-cased and without gaps, to `letters`; how many they are.
+
+    Word w is `letters[ends[w]:ends[w + 1]]` and has the key `keys[w]`. `letters` must have room for twice the
+    bytes of the row: U+023A grows from two bytes to three.
+    """
+    words, begin, end = 0, 0, 0
+    ends[0] = 0
+    last_eight, before = _NO_BYTES, _NO_BYTES  # of the word so far: its last bytes, a hash of those before
+    while at < stop:
+        low = lowered_bytes[values[at]]
+        at += 1
+        if low == MULTIBYTE:
+            point, width = _decode(values, at - 1, stop)
+            at += width - 1
+            letter = np.int64(lowered_points[point])
+            width = 1 if letter < 0x80 else 2 if letter < 0x800 else 3 if letter < 0x10000 else 4
+            for i in range(width - 1):
+                low = _byte_of(letter, width, i)
+                letters[end] = low
+                end += 1
+                before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
+                last_eight = (last_eight << _BYTE) | np.uint64(low)
+            low = _byte_of(letter, width, width - 1)  # 0 if this is no letter
+        if low != 0:
+            letters[end] = low
+            end += 1
+            before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
+            last_eight = (last_eight << _BYTE) | np.uint64(low)
+        elif end > begin:
+            keys[words] = last_eight ^ before
+            words += 1
+            ends[words] = begin = end
+            last_eight, before = _NO_BYTES, _NO_BYTES
+    if end > begin:
+        keys[words] = last_eight ^ before
+        words += 1
+        ends[words] = end
+    return words
+
+
+@njit(cache=True, nogil=True)
+def _key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
+    """The key that `_scan_row` gives the word `content[start:end]`."""
+    last_eight, before = _NO_BYTES, _NO_BYTES
+    for at in range(start, end):
+        before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
+        last_eight = (last_eight << _BYTE) | np.uint64(content[at])
+    return last_eight ^ before
+
+
+@njit(cache=True, nogil=True)
+def _home(key: np.uint64, mask: int) -> np.int64:
+    """Where the search for a key begins."""
+    return np.int64((key * _SPREAD) >> _HALF) & mask
+
+
+@njit(cache=True, nogil=True)
+def _slot_of(
+    slots: np.ndarray,
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+    word: np.ndarray,
+    start: int,
+    end: int,
+    key: np.uint64,
+) -> np.int64:
+    """The slot of the word `word[start:end]`, or the free one where it belongs."""
+    mask, length = len(slots) - 1, end - start
+    slot = _home(key, mask)
+    while True:
+        known = slots[slot]
+        if known < 0:
+            return slot
+        if keys[known] == key:
+            begin = bounds[known]
+            if bounds[known + 1] - begin == length:
+                same = True
+                if length > 8:
+                    for i in range(length):
+                        if content[begin + i] != word[start + i]:
+                            same = False
+                            break
+                if same:
+                    return slot
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def _with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
+    """The array itself, or a copy of its first `used` entries with room for `needed`."""
+    if needed <= len(array):
+        return array
+    larger = np.empty(max(needed, 2 * len(array)), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
+    """Slots of `words` distinct words in a new table of `size` slots."""
+    slots = np.full(size, -1, np.int32)
+    mask = size - 1
+    for word in range(words):
+        slot = _home(keys[word], mask)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = word
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def learn_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The words of rows first..last-1, numbered in the order they are met.
+
+    Returns (ids of all words in text order, where each row ends in them, keys, bounds, content).
+    """
+    ids = np.empty(256, np.int32)
+    row_ends = np.empty(last - first, np.int64)
+    slots = np.full(1024, -1, np.int32)
+    keys = np.empty(512, np.uint64)
+    bounds = np.zeros(513, np.int64)
+    content = np.empty(4096, np.uint8)
+    letters, ends, row_keys = _row_buffers(offsets, first, last)
+    met, words = 0, 0
+    for row in range(first, last):
+        found = _scan_row(
+            values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
+        )
+        ids = _with_room(ids, met, met + found)
+        for i in range(found):
+            start, end, key = ends[i], ends[i + 1], row_keys[i]
+            slot = _slot_of(slots, keys, bounds, content, letters, start, end, key)
+            number = slots[slot]
+            if number < 0:
+                number = slots[slot] = words
+                at = bounds[words]
+                content = _with_room(content, at, at + end - start)
+                content[at : at + end - start] = letters[start:end]
+                keys[words] = key
+                words += 1
+                bounds[words] = at + end - start
+                if words == len(keys):
+                    keys = _with_room(keys, words, 2 * words)
+                    bounds = _with_room(bounds, words + 1, 2 * words + 1)
+                    slots = _spread(keys, words, 4 * words)
+            ids[met] = number
+            met += 1
+        row_ends[row - first] = met
+    return ids[:met], row_ends, keys[:words], bounds[: words + 1], content
+
+
+@njit(cache=True, nogil=True)
+def _row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(letters, ends, keys) with room for what `_scan_row` finds in any of the rows."""
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    most = longest // 2 + 1
+    return np.empty(2 * longest, np.uint8), np.empty(most + 1, np.int64), np.empty(most, np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def merge_words(
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+    new_keys: np.ndarray,
+    new_bounds: np.ndarray,
+    new_content: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Words and those of another list that are not among them: (keys, bounds, content of all, and the
+    number in them of each word of the other list)."""
+    words, added = len(keys), len(new_keys)
+    size = 2
+    while size < 2 * (words + added):
+        size *= 2
+    slots = _spread(keys, words, size)
+    keys = _with_room(keys, words, words + added)
+    bounds = _with_room(bounds, words + 1, words + added + 1)
+    content = _with_room(content, bounds[words], bounds[words] + new_bounds[added])
+    numbers = np.empty(added, np.int32)
+    for new in range(added):
+        start, end, key = new_bounds[new], new_bounds[new + 1], new_keys[new]
+        slot = _slot_of(slots, keys, bounds, content, new_content, start, end, key)
+        if slots[slot] < 0:
+            at = bounds[words]
+            content[at : at + end - start] = new_content[start:end]
+            slots[slot] = words
+            keys[words] = key
+            words += 1
+            bounds[words] = at + end - start
+        numbers[new] = slots[slot]
+    return keys[:words], bounds[: words + 1], content, numbers
+
+
+@njit(cache=True, nogil=True)
+def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The table of given words: (slots, keys, the first word that is there twice or -1)."""
+    words = len(bounds) - 1
+    keys = np.empty(words, np.uint64)
+    size = 2
+    while size < 2 * words:
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    for word in range(words):
+        key = _key_of(content, bounds[word], bounds[word + 1])
+        slot = _slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
+        if slots[slot] >= 0:
+            return slots, keys, word
+        slots[slot] = word
+        keys[word] = key
+    return slots, keys, -1
+
+
+@njit(cache=True, nogil=True)
+def look_up_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    slots: np.ndarray,
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The words of rows first..last-1 by their number in a table, -1 for a word that is not in it.
+
+    Returns (ids of all words in text order, where each row ends in them).
+    """
+    ids = np.empty(256, np.int32)
+    row_ends = np.empty(last - first, np.int64)
+    letters, ends, row_keys = _row_buffers(offsets, first, last)
+    met = 0
+    for row in range(first, last):
+        found = _scan_row(
+            values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
+        )
+        ids = _with_room(ids, met, met + found)
+        for i in range(found):
+            ids[met] = slots[
+                _slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
+            ]
+            met += 1
+        row_ends[row - first] = met
+    return ids[:met], row_ends
+
+
+@njit(cache=True, nogil=True)
+def count_words(
+    ids: np.ndarray, offsets: np.ndarray, first: int, last: int, words: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of rows first..last-1: (rows that hold each word, times each word occurs), both (words,) int64."""
+    documents = np.zeros(words, np.int64)
+    occurrences = np.zeros(words, np.int64)
+    seen = np.full(words, -1, np.int64)  # the last row that held the word
+    for row in range(first, last):
+        for at in range(offsets[row], offsets[row + 1]):
+            word = ids[at]
+            if word >= 0:
+                occurrences[word] += 1
+                if seen[word] != row:
+                    seen[word] = row
+                    documents[word] += 1
+    return documents, occurrences
