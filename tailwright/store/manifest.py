@@ -1,0 +1,118 @@
+"""`manifest.json`: what a folder is, which version of the format it has, and the sha256 of each file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from tailwright import __version__
+from tailwright.errors import InputError, quoted
+from tailwright.store import strict_json
+from tailwright.store.errors import DamagedFolderError, errors_of_reading
+from tailwright.store.paths import aside_of, check_name, file_inside
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+MAX_MANIFEST_BYTES = 16 << 20
+
+_OURS = re.compile(rb'\s*\{\s*"format"\s*:\s*"tailwright"')
+
+Kind = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+Name = Annotated[str, AfterValidator(check_name)]
+
+
+class FileEntry(BaseModel):
+    """Size and hash of one file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class Manifest(BaseModel):
+    """The whole of `manifest.json`. Unknown keys are refused: they belong to a version we do not know."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    format: Literal["tailwright"] = "tailwright"
+    version: int = Field(default=FORMAT_VERSION, ge=FORMAT_VERSION, le=FORMAT_VERSION)
+    kind: Kind
+    made_by: str = Field(default=f"tailwright {__version__}", max_length=200)
+    files: dict[Name, FileEntry]
+
+    def encode(self) -> bytes:
+        return strict_json.encode(self.model_dump())
+
+
+def read_manifest(folder: Path, kind: str) -> Manifest:
+    """The manifest of a folder of the given kind; `DamagedFolderError` for anything else."""
+    path = folder / MANIFEST
+    with errors_of_reading(folder):
+        if not folder.is_dir():
+            raise DamagedFolderError(_instead_of(folder), expected=f"a {kind} folder", path=folder)
+        if all(file.name != MANIFEST for file in folder.iterdir()):
+            raise DamagedFolderError(f"has no {MANIFEST}", expected=f"a {kind} folder", path=folder)
+    file_inside(folder, MANIFEST)
+    with errors_of_reading(path), path.open("rb") as file:
+        raw = file.read(MAX_MANIFEST_BYTES + 1)
+    if len(raw) > MAX_MANIFEST_BYTES:
+        raise DamagedFolderError(f"more than {MAX_MANIFEST_BYTES} bytes", expected="a manifest", path=path)
+    manifest = _parse(raw, path)
+    if manifest.kind != kind:
+        raise DamagedFolderError(f"a {manifest.kind} folder", expected=f"a {kind} folder", path=folder)
+    return manifest
+
+
+def _instead_of(folder: Path) -> str:
+    """What is found at a path where there is no folder."""
+    if folder.exists():
+        return "is a file"
+    aside = aside_of(folder)
+    return f"does not exist, but {aside} does: rename it back" if is_ours(aside) else "does not exist"
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether `folder` has a manifest that opens as ours do. A damaged folder of ours may be replaced, so
+    the rest of the manifest does not matter."""
+    try:
+        path, _ = file_inside(folder, MANIFEST)
+        with path.open("rb") as file:
+            return _OURS.match(file.read(1024)) is not None
+    except (InputError, OSError):
+        return False
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first of a model's complaints, in one line: where, what was found, why it is wrong."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = " in ".join(quoted(part) for part in reversed(first["loc"]))
+    return f"{where}{': ' if where else ''}{quoted(first['input'])} ({first['msg']})"
+
+
+def _parse(raw: bytes, path: Path) -> Manifest:
+    try:
+        content = strict_json.decode(raw)
+    except ValueError as error:
+        raise DamagedFolderError(f"not JSON ({error})", expected="a manifest", path=path) from error
+    _check_version(content, path)
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        raise DamagedFolderError(first_problem(error), expected="a manifest", path=path) from error
+
+
+def _check_version(content: object, path: Path) -> None:
+    """Before anything else is looked at, for another version may have other fields."""
+    if not isinstance(content, dict) or content.get("format") != "tailwright":
+        return
+    version = content.get("version")
+    if type(version) is not int or version == FORMAT_VERSION:
+        return
+    advice = "upgrade tailwright" if version > FORMAT_VERSION else "make the folder again"
+    raise DamagedFolderError(
+        f"format version {quoted(version)}", expected=f"version {FORMAT_VERSION}; {advice}", path=path
+    )

@@ -1,0 +1,140 @@
+"""`open_folder`: a folder whose every byte was checked against its manifest, and is still not trusted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike
+from scipy import sparse
+
+from tailwright.store import strict_json
+from tailwright.store.columns import CSR_TYPES, INDEX_TYPES, check_csr, strings_from_arrays
+from tailwright.store.errors import DamagedFolderError, errors_of_reading
+from tailwright.store.manifest import FileEntry, read_manifest
+from tailwright.store.npy import read_npy
+from tailwright.store.paths import file_inside
+from tailwright.store.plain import Shape, check_expected
+from tailwright.store.tensors import read_tensors
+
+_BLOCK = 1 << 20
+
+
+def open_folder(path: str | Path, kind: str) -> FolderReader:
+    """The folder at `path`, after its manifest, version, kind, file names, sizes and hashes were checked.
+
+    Raises `DamagedFolderError` in one line for whatever is wrong. Files that the manifest does not list are
+    left alone.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder, kind)
+    for name, entry in manifest.files.items():
+        _verify(folder, name, entry)
+    return FolderReader(folder, frozenset(manifest.files))
+
+
+class FolderReader:
+    """Loads the files of a checked folder; what a method returns is consistent in itself.
+
+    A hash only shows that a file is what its writer meant; a writer may mean harm. So each method checks the
+    content too, and raises `DamagedFolderError`.
+    """
+
+    def __init__(self, root: Path, files: frozenset[str], prefix: str = "") -> None:
+        self._root = root
+        self._files = files
+        self._prefix = prefix
+
+    @property
+    def path(self) -> Path:
+        """Where this folder is, for error messages."""
+        return self._root / self._prefix
+
+    def names(self) -> list[str]:
+        """The files in here and below, sorted."""
+        return sorted(name[len(self._prefix) :] for name in self._files if name.startswith(self._prefix))
+
+    def has(self, name: str) -> bool:
+        """Whether the manifest lists the file `name` (with its ending)."""
+        return self._prefix + name in self._files
+
+    def sub(self, name: str) -> FolderReader:
+        """The same below `name`/."""
+        return FolderReader(self._root, self._files, f"{self._prefix}{name}/")
+
+    def json(self, name: str) -> Any:
+        """The value in the JSON file `name`."""
+        path = self._file(name)
+        with errors_of_reading(path), path.open("rb") as file:
+            raw = file.read(strict_json.MAX_BYTES + 1)
+        try:
+            return strict_json.decode(raw)
+        except ValueError as error:
+            raise DamagedFolderError(f"not JSON ({error})", expected="a JSON file", path=path) from error
+
+    def array(
+        self, name: str, *, dtype: DTypeLike | None = None, shape: Shape | None = None, mmap: bool = False
+    ) -> np.ndarray:
+        """The array `name`.npy, of just this dtype and shape where they are given (None: any size).
+
+        With `mmap` the array is read-only and its pages are read when they are used. It outlives a folder
+        that is overwritten or removed; a file that some other program shortens in place ends this process.
+        """
+        return read_npy(self._file(f"{name}.npy"), dtype=dtype, shape=shape, mmap=mmap)
+
+    def tensors(self, name: str, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
+        """The arrays in `name`.safetensors; just the names and shapes of `shapes` where it is given."""
+        return read_tensors(self._file(f"{name}.safetensors"), shapes=shapes)
+
+    def strings(self, name: str, *, count: int | None = None) -> pa.LargeStringArray:
+        """The strings `name`, just `count` of them where it is given."""
+        length = None if count is None else count + 1
+        values = self.array(f"{name}.bytes", dtype=np.uint8, shape=(None,))
+        offsets = self.array(f"{name}.offsets", dtype=np.int64, shape=(length,))
+        try:
+            return strings_from_arrays(values, offsets)
+        except ValueError as error:
+            raise DamagedFolderError(f"{error}", expected="UTF-8 strings", path=self.path / name) from error
+
+    def csr(
+        self, name: str, *, dtype: DTypeLike | None = None, shape: Shape | None = None
+    ) -> sparse.csr_array:
+        """The sparse matrix `name`, of just this dtype and shape where they are given (None: any size)."""
+        path = self.path / name
+        data = self.array(f"{name}.data", dtype=dtype, shape=(None,))
+        indices = self.array(f"{name}.indices", shape=(None,))
+        indptr = self.array(f"{name}.indptr", shape=(None,))
+        rows, columns = self.array(f"{name}.shape", dtype=np.int64, shape=(2,)).tolist()
+        for part, types in ((data, CSR_TYPES), (indices, INDEX_TYPES), (indptr, INDEX_TYPES)):
+            if part.dtype not in types:
+                raise DamagedFolderError(f"a part of dtype {part.dtype}", expected="a CSR matrix", path=path)
+        try:
+            check_csr(data, indices, indptr, (rows, columns))
+        except ValueError as error:
+            raise DamagedFolderError(f"{error}", expected="a CSR matrix", path=path) from error
+        check_expected(path, data.dtype, (rows, columns), None, shape)
+        return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+
+    def _file(self, name: str) -> Path:
+        if not self.has(name):
+            raise DamagedFolderError(
+                "is not in the manifest", expected="a file of this folder", path=self.path / name
+            )
+        return file_inside(self._root, self._prefix + name)[0]
+
+
+def _verify(folder: Path, name: str, entry: FileEntry) -> None:
+    path, size = file_inside(folder, name)
+    if size != entry.bytes:
+        raise DamagedFolderError(f"{size} bytes", expected=f"{entry.bytes} as in the manifest", path=path)
+    digest = hashlib.sha256()
+    with errors_of_reading(path), path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    if digest.hexdigest() != entry.sha256:
+        found = f"sha256 {digest.hexdigest()[:12]}…"
+        raise DamagedFolderError(found, expected=f"{entry.sha256[:12]}… as in the manifest", path=path)

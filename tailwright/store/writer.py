@@ -1,0 +1,125 @@
+"""`writing`: a folder that is there whole, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from tailwright.store import strict_json
+from tailwright.store.columns import Strings, csr_to_arrays, strings_to_arrays
+from tailwright.store.errors import errors_of_writing
+from tailwright.store.manifest import MANIFEST, FileEntry, Manifest
+from tailwright.store.npy import npy_parts
+from tailwright.store.paths import check_name
+from tailwright.store.placing import clear_remains, put_in_place, refuse_unless_free, staging, sync_folder
+from tailwright.store.tensors import tensors_parts
+
+
+@contextmanager
+def writing(path: str | Path, kind: str, overwrite: bool = False) -> Iterator[FolderWriter]:
+    """A writer whose files appear together as the folder `path` when the block ends without an exception.
+
+    Until then they lie in a hidden sibling, which is removed when the block fails and by the next writer of
+    the same place when the process was killed. `overwrite` replaces a folder that tailwright wrote, with all
+    that lies in it, and no other; the old one stays whole until the new one takes its place.
+    """
+    shown = Path(path)
+    manifest = Manifest(kind=kind, files={})
+    with ExitStack() as stack:
+        with errors_of_writing(shown):
+            target = Path(os.path.realpath(shown))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            clear_remains(target)
+            refuse_unless_free(target, shown, overwrite)
+            staged = stack.enter_context(staging(target))
+        session = _Session(staged, shown)
+        stack.callback(session.close)
+        yield FolderWriter(session)
+        session.write(MANIFEST, [manifest.model_copy(update={"files": session.files}).encode()])
+        with errors_of_writing(shown):
+            for folder in [staged, *(path for path in staged.rglob("*") if path.is_dir())]:
+                sync_folder(folder)
+            refuse_unless_free(target, shown, overwrite)
+            put_in_place(staged, target, overwrite)
+
+
+@dataclass
+class _Session:
+    """What a writer and its subfolders share."""
+
+    staged: Path
+    shown: Path  # where the files will be, for error messages
+    files: dict[str, FileEntry] = field(default_factory=dict)
+    is_open: bool = True
+
+    def add(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """Writes a file and lists it in the manifest."""
+        if not self.is_open:
+            raise RuntimeError(f"{self.shown} is no longer being written")
+        if check_name(name).lower() == MANIFEST:
+            raise ValueError(f"{MANIFEST} is written by the folder itself")
+        if name in self.files:
+            raise ValueError(f"{name} is written already")
+        self.files[name] = self.write(name, parts)
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> FileEntry:
+        """Writes a file to the disk, hashing it on the way."""
+        digest, size = hashlib.sha256(), 0
+        with errors_of_writing(self.shown / name):
+            path = self.staged / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                for part in parts:
+                    file.write(part)
+                    digest.update(part)
+                    size += len(part)
+                file.flush()
+                os.fsync(file.fileno())
+        return FileEntry(bytes=size, sha256=digest.hexdigest())
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+class FolderWriter:
+    """Adds files to the folder that is being written. Names are relative, each may be written once."""
+
+    def __init__(self, session: _Session, prefix: str = "") -> None:
+        self._session = session
+        self._prefix = prefix
+
+    def json(self, name: str, value: object) -> None:
+        """`name` (which ends in .json) with a value of plain dicts, lists, text and finite numbers."""
+        if not name.endswith(".json"):
+            raise ValueError(f"the name of a JSON file ends in .json, got {name!r}")
+        self._session.add(self._prefix + name, [strict_json.encode(value)])
+
+    def array(self, name: str, array: np.ndarray) -> None:
+        """`name`.npy: an array of plain numbers of any shape."""
+        self._session.add(f"{self._prefix}{name}.npy", npy_parts(array, name))
+
+    def tensors(self, name: str, tensors: Mapping[str, np.ndarray]) -> None:
+        """`name`.safetensors: named arrays of plain numbers."""
+        self._session.add(f"{self._prefix}{name}.safetensors", tensors_parts(tensors, name))
+
+    def strings(self, name: str, strings: Strings) -> None:
+        """`name`.bytes.npy and `name`.offsets.npy: string i is bytes[offsets[i]:offsets[i + 1]] as UTF-8."""
+        values, offsets = strings_to_arrays(strings)
+        self.array(f"{name}.bytes", values)
+        self.array(f"{name}.offsets", offsets)
+
+    def csr(self, name: str, matrix: sparse.csr_array) -> None:
+        """`name`.data.npy, .indices.npy, .indptr.npy and .shape.npy."""
+        for part, array in csr_to_arrays(matrix, name).items():
+            self.array(f"{name}.{part}", array)
+
+    def sub(self, name: str) -> FolderWriter:
+        """The same below `name`/."""
+        return FolderWriter(self._session, f"{self._prefix}{check_name(name)}/")
