@@ -127,8 +127,8 @@ class Backwards(Popularity):
 
 class Forgets(Popularity):
     @classmethod
-    def load(cls, folder):
-        model = super().load(folder)
+    def load(cls, folder, labels):
+        model = super().load(folder, labels)
         model.frequencies = model.frequencies + 1
         return model
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -58,10 +57,6 @@ def run(arguments: list[str]) -> int:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return _say("stopped", 130)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): not an error, but Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except typer.TyperException as error:
         return _say(error.format_message(), 2)
     except TailwrightError as error:

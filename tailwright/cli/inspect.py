@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A folder of train/valid/test/labels files, or one file.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A folder of train/valid/test/labels files, or one file.")
+    ],
     plot: Annotated[
         Path | None,
         typer.Option("--plot", help="Also draw the rank-frequency curve into this PNG, SVG or PDF."),

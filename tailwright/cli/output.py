@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,7 @@ class Output:
     def text(self, text: str = "") -> None:
         """Text for people, on stdout; not with `--json`."""
         if not self.as_json:
-            print(text)
+            _print(text)
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
         """Aligned columns: the first to the left, the others to the right unless they are words."""
@@ -37,7 +38,15 @@ class Output:
     def result(self, result: dict[str, Any]) -> None:
         """The machine-readable last line; only with `--json`."""
         if self.as_json:
-            print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+            _print(json.dumps(result, ensure_ascii=False, allow_nan=False))
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader has gone (`| head`): no error of ours, and the command may still have a file to write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -59,8 +59,8 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: FolderReader) -> Model:
-        """Read what `save` wrote; damaged content is an InputError."""
+    def load(cls, folder: FolderReader, labels: int) -> Model:
+        """Read what `save` wrote for a model over that many labels; damaged content is an InputError."""
 
 
 models: Registry[type[Model]] = Registry("model", "tailwright.models")

@@ -61,11 +61,9 @@ class LabelMatcher(Model):
         folder.csr("labels_by_word", self.labels_by_word)
 
     @classmethod
-    def load(cls, folder: FolderReader) -> LabelMatcher:
+    def load(cls, folder: FolderReader, labels: int) -> LabelMatcher:
         model = cls()
         model.features = TfIdf.load(folder.sub("features"))
-        model.labels_by_word = folder.csr("labels_by_word")
-        words = len(model.features.vocabulary)
-        if model.labels_by_word.shape[0] != words:
-            raise InputError(f"found {model.labels_by_word.shape[0]} words", expected=f"{words}")
+        shape = (len(model.features.vocabulary), labels)
+        model.labels_by_word = folder.csr("labels_by_word", dtype=np.float32, shape=shape)
         return model

@@ -44,7 +44,7 @@ class Popularity(Model):
         folder.array("frequencies", self.frequencies)
 
     @classmethod
-    def load(cls, folder: FolderReader) -> Popularity:
+    def load(cls, folder: FolderReader, labels: int) -> Popularity:
         model = cls()
-        model.frequencies = folder.array("frequencies", dtype=np.float64, shape=(None,))
+        model.frequencies = folder.array("frequencies", dtype=np.float64, shape=(labels,))
         return model

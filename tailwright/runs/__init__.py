@@ -97,7 +97,7 @@ def load(path: str | Path) -> Run:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
     if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:
         raise InputError("found label counts", expected=f"0..{facts['train_rows']}", path=path)
-    model = models.get(facts["model"]).load(folder.sub("model"))
+    model = models.get(facts["model"]).load(folder.sub("model"), len(labels))
     return Run(model, labels, facts["train_rows"], facts["seed"])
 
 

@@ -92,7 +92,7 @@ def test_debug_shows_the_traceback(small):
     ("arguments", "line"),
     [
         (["data", "inspct"], "tailwright: No such command 'inspct'. Did you mean 'inspect'?"),
-        (["data", "inspect", "x", "--jsn"], "tailwright: No such option: --jsn Did you mean --json?"),
+        (["data", "inspect", "x", "--jsn"], "tailwright: No such option: --jsn (Possible options: --json)"),
         (["data", "inspect"], "tailwright: Missing argument 'PATH'."),
         (["data", "inspect", "x", "--threads", "0"], "tailwright: Invalid value for '--threads'"),
     ],
