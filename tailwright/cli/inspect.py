@@ -76,16 +76,35 @@ def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) ->
             ["labels with <= 5 rows", _share(labels.with_at_most_5_rows, labels.labels)],
             ["labels with <= 10 rows", _share(labels.with_at_most_10_rows, labels.labels)],
             ["training mass on the top tenth", f"{labels.mass_on_top_tenth:.1%}"],
-            ["test labels unseen in training", f"{report.test_labels_unseen_in_train:,}"],
-            ["test mass on unseen labels", f"{report.test_mass_on_unseen_labels:.1%}"],
             ["words a label text", f"{labels.words_a_label:.1f}"],
+            *_test_lines(report),
         ],
     )
     out.text()
     out.text(draw_in_terminal(corpus.labels.counts))
     out.text()
-    found = odd_things(report)
-    out.text("worth a look: " + ("; ".join(found) if found else "nothing"))
+    for heading, found in (
+        ("beyond plain labels", special_things(report)),
+        ("worth a look", odd_things(report)),
+    ):
+        out.text(f"{heading}: {'; '.join(found) if found else 'nothing'}")
+
+
+def special_things(report: CorpusReport) -> list[str]:
+    """What a corpus has besides texts and hard labels, one phrase each."""
+    found = []
+    for split, r in report.splits.items():
+        found += _counted(
+            split,
+            {
+                "rows with soft labels": r.soft_rows,
+                "rows with a weight of their own": r.weighted_rows,
+                "augmented rows": r.augmented_rows,
+                "ignored pairs": r.ignored_pairs,
+                "excluded pairs": r.excluded_pairs,
+            },
+        )
+    return found
 
 
 def odd_things(report: CorpusReport) -> list[str]:
@@ -111,6 +130,15 @@ def odd_things(report: CorpusReport) -> list[str]:
     if report.texts_in_train_and_test:
         found.append(f"{report.texts_in_train_and_test:,} texts are in both train and test")
     return found
+
+
+def _test_lines(report: CorpusReport) -> list[list[str]]:
+    if "test" not in report.splits:
+        return []
+    return [
+        ["test labels unseen in training", f"{report.test_labels_unseen_in_train:,}"],
+        ["test mass on unseen labels", f"{report.test_mass_on_unseen_labels:.1%}"],
+    ]
 
 
 def _counted(where: str, counts: dict[str, int]) -> list[str]:
