@@ -9,18 +9,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tailwright.errors import InputError
 
-
-class HasCard(Protocol):
-    """A registered class carries a card, and the card a name."""
-
-    card: Any
-
-
-Method = TypeVar("Method", bound=type[HasCard])
+# A class that carries a `card`, whose `name` it is registered by.
+Method = TypeVar("Method", bound=type[Any])
 
 
 class Registry(Generic[Method]):

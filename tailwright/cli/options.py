@@ -33,7 +33,7 @@ def set_threads(threads: int | None) -> None:
     if "numba" in sys.modules:
         import numba
 
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(threads, numba.get_num_threads()))
         return
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(threads)

@@ -71,7 +71,7 @@ class CorpusReport:
 def inspect(corpus: Corpus) -> CorpusReport:
     """Count everything; a few passes over columns, no copy of the texts."""
     counts = corpus.labels.counts
-    unseen = mass = shared = 0
+    unseen, mass, shared = 0, 0.0, 0
     if corpus.test is not None:
         test_counts = np.bincount(corpus.test.targets.indices, minlength=len(counts))
         unseen = int(np.count_nonzero((test_counts > 0) & (counts == 0)))
