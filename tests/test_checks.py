@@ -100,20 +100,20 @@ def test_a_broken_augmenter_is_caught(broken, complaint):
 
 
 class HardTargets(Popularity):
-    def fit(self, corpus, *, seed=0):
+    def fit(self, corpus, *, seed=0, work=None):
         hard = corpus.train.targets.copy()
         hard.data = np.ones_like(hard.data)
         super().fit(corpus.with_train(replace(corpus.train, targets=hard)), seed=seed)
 
 
 class NoWeights(Popularity):
-    def fit(self, corpus, *, seed=0):
+    def fit(self, corpus, *, seed=0, work=None):
         train = replace(corpus.train, weights=np.ones(len(corpus.train), dtype=np.float32))
         super().fit(corpus.with_train(train), seed=seed)
 
 
 class NoMask(Popularity):
-    def fit(self, corpus, *, seed=0):
+    def fit(self, corpus, *, seed=0, work=None):
         train = corpus.train
         kept = Dataset(train.texts, train.targets, train.weights, origin=train.origin)
         super().fit(corpus.with_train(kept), seed=seed)
@@ -126,11 +126,9 @@ class Backwards(Popularity):
 
 
 class Forgets(Popularity):
-    @classmethod
-    def load(cls, folder, labels):
-        model = super().load(folder, labels)
-        model.frequencies = model.frequencies + 1
-        return model
+    def load(self, folder, labels):
+        super().load(folder, labels)
+        self.frequencies = self.frequencies + 1
 
 
 class ClaimsToReadTexts(Popularity):

@@ -27,6 +27,7 @@ FLOORS = [
     ("data",),
     ("store",),
     ("kernels",),
+    ("settings",),
     ("registry", "progress", "streams"),
     ("errors",),
 ]

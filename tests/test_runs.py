@@ -81,7 +81,9 @@ def test_rows_over_other_labels_are_refused():
 def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
-    rewrite(folder, "run.json", json.dumps({"model": "os", "seed": 0, "train_rows": 30}).encode())
+    rewrite(
+        folder, "run.json", json.dumps({"model": "os", "settings": {}, "seed": 0, "train_rows": 30}).encode()
+    )
     with pytest.raises(InputError, match="unknown model 'os'"):
         tw.load(folder)
 
@@ -91,15 +93,15 @@ def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
     [
         [],
         {},
-        {"model": 1, "seed": 0, "train_rows": 3},
-        {"model": "popularity", "seed": 0, "train_rows": True},
+        {"model": 1, "settings": {}, "seed": 0, "train_rows": 3},
+        {"model": "popularity", "settings": {}, "seed": 0, "train_rows": True},
     ],
 )
 def test_wrong_facts_in_a_run_are_an_input_error(saved, tmp_path, facts):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
     rewrite(folder, "run.json", json.dumps(facts).encode())
-    with pytest.raises(InputError, match=r"expected .*: (str|int)"):
+    with pytest.raises(InputError, match=r"expected .*: (str|int|dict)"):
         tw.load(folder)
 
 

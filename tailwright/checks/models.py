@@ -64,7 +64,8 @@ def _check_saved(kind: type[Model], model: Model, corpus: Corpus, top: TopK) -> 
         path = Path(parent) / "model"
         with writing(path, kind="model") as folder:
             model.save(folder)
-        loaded = kind.load(open_folder(path, kind="model"), len(corpus.labels))
+        loaded = kind(model.settings)
+        loaded.load(open_folder(path, kind="model"), len(corpus.labels))
         require(_same(loaded.predict(corpus.train.texts, 5), top), "saved and loaded, it predicts otherwise")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tailwright.registry import Registry
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
+    from tailwright.training.workplace import Workplace
 
 READS = ("texts", "targets", "label texts")
 
@@ -40,14 +41,29 @@ class ModelCard:
             raise ValueError(f"reads must be among {READS}, got {sorted(unknown)}")
 
 
+@dataclass(frozen=True)
+class NoSettings:
+    """Of a model that has nothing to set."""
+
+
 class Model(ABC):
-    """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder."""
+    """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder.
+
+    `Settings` is a frozen dataclass with defaults that checks its values; `--set name=value` fills it.
+    """
 
     card: ClassVar[ModelCard]
+    Settings: ClassVar[type] = NoSettings
+
+    def __init__(self, settings: Any = None) -> None:
+        self.settings = self.Settings() if settings is None else settings
 
     @abstractmethod
-    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
-        """Learn from `corpus.train` with its soft targets, weights and ignored pairs."""
+    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+        """Learn from `corpus.train` with its soft targets, weights and ignored pairs.
+
+        `work` is where phases are logged and checkpoints kept; a fit that takes seconds may do without.
+        """
 
     @abstractmethod
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
@@ -57,10 +73,9 @@ class Model(ABC):
     def save(self, folder: FolderWriter) -> None:
         """Write what was learnt, as data only."""
 
-    @classmethod
     @abstractmethod
-    def load(cls, folder: FolderReader, labels: int) -> Model:
-        """Read what `save` wrote for a model over that many labels; damaged content is an InputError."""
+    def load(self, folder: FolderReader, labels: int) -> None:
+        """Take in what `save` wrote for a model over that many labels; damaged content is an InputError."""
 
 
 models: Registry[type[Model]] = Registry("model", "tailwright.models")

@@ -17,6 +17,7 @@ from tailwright.kernels.matching import nearest_rows
 from tailwright.models import Model, ModelCard, models
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.workplace import Workplace
 
 ROWS_A_BLOCK = 2048
 
@@ -34,11 +35,10 @@ class LabelMatcher(Model):
         reads=("texts", "label texts"),
     )
 
-    def __init__(self) -> None:
-        self.features: TfIdf
-        self.labels_by_word: sparse.csr_array  # (words, labels)
+    features: TfIdf
+    labels_by_word: sparse.csr_array  # (words, labels)
 
-    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
+    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         if not any(corpus.labels.texts.to_pylist()):
             raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
@@ -60,10 +60,7 @@ class LabelMatcher(Model):
         self.features.save(folder.sub("features"))
         folder.csr("labels_by_word", self.labels_by_word)
 
-    @classmethod
-    def load(cls, folder: FolderReader, labels: int) -> LabelMatcher:
-        model = cls()
-        model.features = TfIdf.load(folder.sub("features"))
-        shape = (len(model.features.vocabulary), labels)
-        model.labels_by_word = folder.csr("labels_by_word", dtype=np.float32, shape=shape)
-        return model
+    def load(self, folder: FolderReader, labels: int) -> None:
+        self.features = TfIdf.load(folder.sub("features"))
+        shape = (len(self.features.vocabulary), labels)
+        self.labels_by_word = folder.csr("labels_by_word", dtype=np.float32, shape=shape)

@@ -11,6 +11,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, ModelCard, models
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.workplace import Workplace
 
 
 @models.register
@@ -23,10 +24,9 @@ class Popularity(Model):
         reads=("targets",),
     )
 
-    def __init__(self) -> None:
-        self.frequencies = np.zeros(0, dtype=np.float64)  # (labels,)
+    frequencies: np.ndarray  # (labels,) float64
 
-    def fit(self, corpus: Corpus, *, seed: int = 0) -> None:
+    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         train = corpus.train
         counted = train.targets - train.targets.multiply(train.ignored)
         self.frequencies = np.asarray(train.weights.astype(np.float64) @ counted)
@@ -43,8 +43,5 @@ class Popularity(Model):
     def save(self, folder: FolderWriter) -> None:
         folder.array("frequencies", self.frequencies)
 
-    @classmethod
-    def load(cls, folder: FolderReader, labels: int) -> Popularity:
-        model = cls()
-        model.frequencies = folder.array("frequencies", dtype=np.float64, shape=(labels,))
-        return model
+    def load(self, folder: FolderReader, labels: int) -> None:
+        self.frequencies = folder.array("frequencies", dtype=np.float64, shape=(labels,))

@@ -3,15 +3,15 @@
 | file in a run folder | holds |
 |---|---|
 | `manifest.json` | format version, sha256 and size of every other file |
-| `run.json` | model, seed, number of training rows |
+| `run.json` | model and its settings, seed, number of training rows |
 | `labels/` | ids, names and texts (bytes and offsets), training counts |
 | `model/` | whatever the model saved |
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ from tailwright.errors import InputError, quoted
 from tailwright.evaluation import metrics_at_k, sliced_metrics
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
 from tailwright.models import Model, models
+from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
+from tailwright.training.workplace import Workplace
 
 KS = (1, 3, 5, 10)
 
@@ -60,7 +62,12 @@ class Run:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
         with writing(path, kind="run", overwrite=overwrite) as folder:
-            facts = {"model": self.model.card.name, "seed": self.seed, "train_rows": self.train_rows}
+            facts = {
+                "model": self.model.card.name,
+                "settings": asdict(self.model.settings),
+                "seed": self.seed,
+                "train_rows": self.train_rows,
+            }
             folder.json("run.json", facts)
             labels = folder.sub("labels")
             labels.strings("ids", self.labels.ids)
@@ -70,10 +77,18 @@ class Run:
             self.model.save(folder.sub("model"))
 
 
-def fit(corpus: Corpus, model: str, *, seed: int = 0) -> Run:
-    """Fit the model of that name on the training rows."""
-    fitted = models.get(model)()
-    fitted.fit(corpus, seed=seed)
+def fit(
+    corpus: Corpus,
+    model: str,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    work: Workplace | None = None,
+) -> Run:
+    """Fit the model of that name on the training rows; `settings` are those of the model, by name."""
+    kind = models.get(model)
+    fitted = kind(settings_from(kind.Settings, settings or {}))
+    fitted.fit(corpus, seed=seed, work=work)
     return Run(fitted, corpus.labels, len(corpus.train.originals()), seed)
 
 
@@ -81,7 +96,7 @@ def load(path: str | Path) -> Run:
     """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
     folder = open_folder(path, kind="run")
     facts = folder.json("run.json")
-    wanted = {"model": str, "seed": int, "train_rows": int}
+    wanted = {"model": str, "settings": dict, "seed": int, "train_rows": int}
     for key, kind in wanted.items():
         if not isinstance(facts, dict) or type(facts.get(key)) is not kind:
             raise InputError(f"found {quoted(facts)}", expected=f"{key}: {kind.__name__}", path=path)
@@ -97,7 +112,9 @@ def load(path: str | Path) -> Run:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
     if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:
         raise InputError("found label counts", expected=f"0..{facts['train_rows']}", path=path)
-    model = models.get(facts["model"]).load(folder.sub("model"), len(labels))
+    kind = models.get(facts["model"])
+    model = kind(settings_from(kind.Settings, facts["settings"]))
+    model.load(folder.sub("model"), len(labels))
     return Run(model, labels, facts["train_rows"], facts["seed"])
 
 

@@ -1,0 +1,70 @@
+"""Settings by name: the frozen dataclasses of models and augmenters, filled from text and checked by type."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tailwright.errors import InputError, quoted
+from tailwright.registry import unknown
+
+Settings = TypeVar("Settings")
+
+
+def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
+    """The dataclass `kind` with some fields set; values may be text, as from a command line.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Example:
+    ...     trees: int = 3
+    >>> settings_from(Example, {"trees": "5"})
+    Example(trees=5)
+    >>> settings_from(Example, {"tree": 5})
+    Traceback (most recent call last):
+    tailwright.errors.InputError: unknown setting 'tree'; did you mean 'trees'?
+    """
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    for name in values:
+        if name not in names:
+            raise InputError(unknown("setting", name, names))
+    try:
+        return kind(**{name: converted(name, value, hints[name]) for name, value in values.items()})
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def converted(name: str, value: Any, kind: Any) -> Any:
+    """`value` as the type that a field asks for; an InputError names the field."""
+    if typing.get_origin(kind) in {typing.Union, types.UnionType}:
+        options = typing.get_args(kind)
+        if type(None) in options and value in {None, "none"}:
+            return None
+        kind = next(option for option in options if option is not type(None))
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in {"true", "false"}:
+            return str(value).lower() == "true"
+        raise _wrong(name, value, "true or false")
+    if typing.get_origin(kind) is typing.Literal:
+        if value in typing.get_args(kind):
+            return value
+        raise _wrong(name, value, f"one of {', '.join(map(str, typing.get_args(kind)))}")
+    expected = {int: "a whole number", float: "a number", str: "text"}[kind]
+    if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
+        raise _wrong(name, value, expected)
+    try:
+        number = kind(value)
+    except ValueError:
+        raise _wrong(name, value, expected) from None
+    if kind is int and isinstance(value, float) and number != value:
+        raise _wrong(name, value, expected)
+    return number
+
+
+def _wrong(name: str, value: Any, expected: str) -> InputError:
+    return InputError(f"setting {name}: found {quoted(value)}", expected=expected)

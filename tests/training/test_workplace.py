@@ -1,0 +1,52 @@
+"""A workplace logs phases and keeps the newest checkpoint."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tailwright.training.workplace import Workplace
+
+
+def test_phases_are_logged_with_seconds_and_memory(tmp_path):
+    work = Workplace(tmp_path / "run")
+    with work.phase("surrogate", rows=3):
+        work.log("epoch", loss=0.5)
+    start, epoch, end = map(json.loads, (tmp_path / "run" / "log.jsonl").read_text().splitlines())
+    assert (start["event"], start["phase"], start["rows"]) == ("start", "surrogate", 3)
+    assert (epoch["event"], epoch["loss"]) == ("epoch", 0.5)
+    assert end["event"] == "end"
+    assert end["seconds"] >= 0
+    assert end["peak_rss_mb"] > 1
+
+
+def test_a_checkpoint_replaces_the_one_before_and_is_restored(tmp_path):
+    work = Workplace(tmp_path, checkpoint_seconds=0)
+    for step in range(3):
+        work.checkpoint(lambda folder, step=step: folder.array("step", np.array(step)))
+    assert Workplace(tmp_path).restore() is None
+    restored = Workplace(tmp_path, resume=True).restore()
+    assert restored is not None
+    assert int(restored.array("step")) == 2
+
+
+def test_checkpoints_wait_for_their_time_unless_told_now(tmp_path):
+    work = Workplace(tmp_path, checkpoint_seconds=3600)
+    work.checkpoint(lambda folder: folder.array("step", np.array(1)))
+    assert Workplace(tmp_path, resume=True).restore() is None
+    work.checkpoint(lambda folder: folder.array("step", np.array(1)), now=True)
+    assert Workplace(tmp_path, resume=True).restore() is not None
+
+
+def test_without_a_folder_nothing_is_kept():
+    work = Workplace(resume=True)
+    with work.phase("quick"):
+        work.checkpoint(lambda folder: folder.json("x.json", 1), now=True)
+    assert work.restore() is None
+
+
+def test_a_negative_time_is_refused():
+    with pytest.raises(ValueError, match="checkpoint_seconds must be >= 0, got -1"):
+        Workplace(checkpoint_seconds=-1)
