@@ -1,0 +1,149 @@
+"""`Columns`: what a file says, before its label references are resolved to columns of a label space."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailwright.data.dataset import Origin
+from tailwright.errors import InputError
+
+Reference = int | str  # an integer refers to a label's id, a string to its name or else its id
+Cells: TypeAlias = pa.LargeStringArray  # delimited text that is not split yet; an empty cell holds nothing
+
+# The one way to write an integer: "007" and "+7" are names.
+CANONICAL_INTEGER = "(0|-?[1-9][0-9]*)"
+_INTEGER = re.compile(CANONICAL_INTEGER)
+
+
+def is_integer(token: str) -> bool:
+    """Whether a token is an integer in its one canonical form, and so refers to an id."""
+    return _INTEGER.fullmatch(token) is not None
+
+
+def positions(count: int) -> pa.LargeStringArray:
+    """The ids "0", "1", "2", ... of labels that have none of their own."""
+    return pa.array(np.arange(count)).cast(pa.large_string())
+
+
+def default_names(ids: pa.LargeStringArray, texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """The name of a label that was given none: its text, or its id where it has no text."""
+    return pc.if_else(pc.equal(texts, ""), ids, texts)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The names that a format gives to the label columns of a row; other names are the same everywhere."""
+
+    labels: str = "labels"
+    relevance: str = "relevance"
+
+
+ROW_FIELDS = Fields()
+
+
+def text_fields(present: Iterable[str]) -> tuple[str, ...]:
+    """The fields that make the text: `text`, or else `title` and `content` (joined where both have words)."""
+    names = set(present)
+    return ("text",) if "text" in names else tuple(name for name in ("title", "content") if name in names)
+
+
+@dataclass(frozen=True)
+class References:
+    """Label references of all rows: those of row i are `codes[offsets[i]:offsets[i + 1]]`.
+
+    A code is a place in `unique`, or, where that is None, the integer reference itself: large files of
+    integer ids never become Python objects.
+    """
+
+    offsets: np.ndarray  # (rows + 1,) int64
+    codes: np.ndarray  # (references,) int64
+    unique: list[Reference] | None = None
+
+    def row_of(self, position: int) -> int:
+        """The row that the reference at `position` belongs to."""
+        return int(np.searchsorted(self.offsets, position, side="right") - 1)
+
+    def at(self, position: int) -> Reference:
+        code = int(self.codes[position])
+        return code if self.unique is None else self.unique[code]
+
+    def distinct(self) -> list[Reference]:
+        """Each reference once."""
+        return np.unique(self.codes).tolist() if self.unique is None else self.unique
+
+    def integers(self) -> References:
+        """The same with integer codes where every reference is an integer, else unchanged."""
+        if self.unique is None or not all(_fits(ref) for ref in self.unique):
+            return self
+        return References(self.offsets, np.array(self.unique, dtype=np.int64)[self.codes])
+
+
+def _fits(reference: Reference) -> bool:
+    return isinstance(reference, int) and -(2**63) <= reference < 2**63
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A list of numbers a row: those of row i are `values[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: np.ndarray  # (rows + 1,) int64
+    values: np.ndarray  # (numbers,) float64
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The rows of one file. `line_of(row)` is asked for in error lines only, so it may be slow.
+
+    `own` is the row's own label (none or one a row), which evaluation leaves out like `exclude`.
+    """
+
+    path: Path
+    texts: pa.LargeStringArray
+    labels: References | Cells
+    line_of: Callable[[int], int]
+    relevance: Numbers | Cells | None = None
+    weight: np.ndarray | None = None  # (rows,) float64
+    own: References | Cells | None = None
+    exclude: References | Cells | None = None
+    ignore: References | Cells | None = None
+    origin: Origin | None = None
+
+    def references(self) -> list[References]:
+        """Every column of label references, once all cells are split."""
+        found = (self.labels, self.own, self.exclude, self.ignore)
+        return [column for column in found if isinstance(column, References)]
+
+
+@dataclass
+class ReferenceBuilder:
+    """Collects references row by row."""
+
+    offsets: list[int] = field(default_factory=lambda: [0])
+    codes: list[int] = field(default_factory=list)
+    places: dict[Reference, int] = field(default_factory=dict)
+
+    def add_row(self, references: Iterable[Reference]) -> None:
+        self.codes.extend(self.places.setdefault(ref, len(self.places)) for ref in references)
+        self.offsets.append(len(self.codes))
+
+    def build(self) -> References:
+        offsets = np.array(self.offsets, dtype=np.int64)
+        codes = np.array(self.codes, dtype=np.int64)
+        return References(offsets, codes, list(self.places)).integers()
+
+
+def origin_of(rows: np.ndarray, methods: pa.Array, path: Path) -> Origin:
+    """The origin of rows numbered `rows` that were made by `methods` (strings, one a row)."""
+    encoded = methods.dictionary_encode()
+    names = tuple(encoded.dictionary.to_pylist())
+    if len(names) > np.iinfo(np.int16).max:
+        raise InputError(f"{len(names)} methods in origin", expected="at most 32,767", path=path)
+    return Origin(rows, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int16), names)

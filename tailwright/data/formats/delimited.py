@@ -1,0 +1,265 @@
+"""csv and tsv: a header with `text` and `labels`, cells as in `cells`; origin is two columns.
+
+Quoting is that of RFC 4180: a cell with a delimiter, a quote or a line break stands in quotes, and a quote in
+it is doubled. A .csv whose header is delimited by `;` or a tab is read as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Origin
+from tailwright.data.formats.cells import cell_writer, numbers_of
+from tailwright.data.formats.columns import Columns, Reference, origin_of, text_fields
+from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
+from tailwright.data.formats.source import (
+    base_name,
+    empty_file,
+    numbered_lines,
+    read_bytes,
+    refuse_unless_utf8,
+)
+from tailwright.data.formats.table import texts_of, whole
+from tailwright.errors import InputError, quoted
+
+ROW_COLUMNS = (
+    *("text", "title", "content", "labels", "relevance", "weight", "self", "exclude", "ignore"),
+    *("origin_row", "origin_method"),
+)
+_BLOCK = 1 << 22
+_QUOTE = ord('"')
+
+
+def read_delimited(path: Path) -> Columns:
+    """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
+    table, line_of = read_cells(path, ROW_COLUMNS, _has_text_and_labels)
+    there = set(table.column_names)
+
+    def cells(name: str) -> pa.LargeStringArray | None:
+        return whole(table[name]) if name in there else None
+
+    labels = cells("labels")
+    columns = Columns(path, texts_of(table), labels, line_of)
+    return replace(
+        columns,
+        relevance=cells("relevance"),
+        weight=_weights(cells("weight"), columns),
+        own=cells("self"),
+        exclude=cells("exclude"),
+        ignore=cells("ignore"),
+        origin=_origin(cells("origin_row"), cells("origin_method"), columns),
+    )
+
+
+def _has_text_and_labels(names: set[str]) -> bool:
+    return bool(text_fields(names)) and "labels" in names
+
+
+def _weights(cells: pa.LargeStringArray | None, columns: Columns) -> np.ndarray | None:
+    """Weights, 1 where the cell is empty."""
+    if cells is None:
+        return None
+    given = pc.not_equal(cells, "").to_numpy(zero_copy_only=False)
+    weights = np.ones(len(cells))
+    numbers = cells.filter(pa.array(given))
+    weights[given] = numbers_of(numbers, pa.float64(), "weight", columns, np.flatnonzero(given).tolist())
+    return None if bool(np.all(weights == 1)) else weights
+
+
+def _origin(
+    rows: pa.LargeStringArray | None, methods: pa.LargeStringArray | None, columns: Columns
+) -> Origin | None:
+    if rows is None or methods is None:
+        return None
+    numbers = numbers_of(rows, pa.int64(), "origin_row", columns, range(len(rows)))
+    return origin_of(numbers, methods, columns.path)
+
+
+def read_cells(
+    path: Path, names: Sequence[str], is_header: Callable[[set[str]], bool]
+) -> tuple[pa.Table, Callable[[int], int]]:
+    """(the columns in `names` that there are, as strings; the line on which a row starts).
+
+    `is_header` says whether a set of column names has what is needed.
+    """
+    file = _DelimitedFile(path, *_header(path, is_header))
+    known = [name for name in file.header if name in names]
+    repeated = next((name for place, name in enumerate(known) if name in known[:place]), None)
+    if repeated is not None:
+        raise InputError(f"the column {repeated!r} twice", expected="each once", path=path, line=1)
+    if not is_header(set(known)):
+        raise InputError(
+            f"the columns {quoted(file.header, 200)}", expected="a text and its labels", path=path, line=1
+        )
+    table = file.read_quickly(known)
+    if table is None:
+        table = file.read_carefully(known)
+    if not len(table):
+        raise InputError("a header without rows", expected="at least one row", path=path, line=1)
+    return table, file.line_of
+
+
+def _header(path: Path, is_header: Callable[[set[str]], bool]) -> tuple[str, list[str]]:
+    """(separator, column names) of the first line."""
+    tab = base_name(path.name).endswith(".tsv")
+    first = next((text for _, text in numbered_lines(path) if text), None)
+    if first is None:
+        raise empty_file(path)
+    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in ("\t" if tab else ",;\t")}
+    fitting = (mark for mark, header in headers.items() if is_header(set(header)))
+    mark = next(fitting, next(iter(headers)))
+    return mark, headers[mark]
+
+
+@dataclass(frozen=True)
+class _DelimitedFile:
+    path: Path
+    separator: str
+    header: list[str]
+
+    def read_quickly(self, names: list[str]) -> pa.Table | None:
+        """The columns by way of Arrow, or None where a record is irregular."""
+        data = read_bytes(self.path)
+        refuse_unless_utf8(data, self.path)
+        if not _cleanly_quoted(data, self.separator):
+            return None
+        try:
+            return pyarrow.csv.read_csv(
+                pa.BufferReader(data),
+                read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=self.separator, newlines_in_values=b'"' in data
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    include_columns=names,
+                    column_types=dict.fromkeys(self.header, pa.large_string()),
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowException:
+            return None
+
+    def read_carefully(self, names: list[str]) -> pa.Table:
+        """The same record by record; raises at the line where something is wrong."""
+        places = [self.header.index(name) for name in names]
+        columns: list[list[str]] = [[] for _ in names]
+        for _, record in self.records():
+            for column, place in zip(columns, places, strict=True):
+                column.append(record[place])
+        return pa.table({n: pa.array(c, pa.large_string()) for n, c in zip(names, columns, strict=True)})
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """(line, cells) of each record after the header; blank lines are none."""
+        limit = csv.field_size_limit(sys.maxsize)
+        end = 0
+        try:
+            data = read_bytes(self.path)
+            refuse_unless_utf8(data, self.path)
+            text = io.StringIO(data.decode(), newline="")
+            reader = csv.reader(text, delimiter=self.separator, strict=True)
+            header_seen = False
+            for record in reader:
+                line, end = end + 1, reader.line_num
+                if not record or not header_seen:
+                    header_seen = header_seen or bool(record)
+                    continue
+                if len(record) != len(self.header):
+                    raise InputError(
+                        f"{len(record)} cells",
+                        expected=f"{len(self.header)} as in the header",
+                        path=self.path,
+                        line=line,
+                    )
+                yield line, record
+        except csv.Error as error:
+            expected = "cells in quotes closed, and quotes in them doubled"
+            raise InputError(
+                f"a wrongly quoted cell ({error})", expected=expected, path=self.path, line=end + 1
+            ) from error
+        finally:
+            csv.field_size_limit(limit)
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [line for line, _ in self.records()]
+
+    def line_of(self, row: int) -> int:
+        """The line on which a row starts."""
+        return self._lines[row]
+
+
+def _cleanly_quoted(data: bytes, separator: str) -> bool:
+    """Whether quotes open only at the start of a cell and close only at its end.
+
+    Arrow's parser is lenient about the rest, and so must not see it.
+    """
+    if b'"' not in data:
+        return True
+    # A line break on either side makes the first and last cell like the others.
+    around = np.frombuffer(b"\n" + data + b"\n", dtype=np.uint8)
+    quotes = np.flatnonzero(around == _QUOTE)
+    edges = np.frombuffer(separator.encode() + b'\r\n"', dtype=np.uint8)
+    opening, closing = quotes[0::2], quotes[1::2]
+    return bool(
+        len(quotes) % 2 == 0
+        and np.isin(around[opening - 1], edges).all()
+        and np.isin(around[closing + 1], edges).all()
+    )
+
+
+def write_delimited(corpus: Corpus, folder: Path, suffix: str) -> tuple[str, ...]:
+    """The splits and the labels as csv or tsv; nothing is lost."""
+    separator = "\t" if suffix == ".tsv" else ","
+    references = label_references(corpus)
+    label_cell = cell_writer(corpus, references)
+    for split, data in corpus.splits().items():
+        rows = (_flat(row, label_cell) for row in rows_of(data, references))
+        _write_records(folder / f"{split}{suffix}", rows, separator)
+    if len(corpus.labels):
+        rows = ({name: str(value) for name, value in row.items()} for row in label_rows(corpus.labels))
+        _write_records(folder / f"labels{suffix}", rows, separator)
+    return ()
+
+
+def _flat(row: dict[str, Any], label_cell: Callable[[list[Reference]], str]) -> dict[str, str]:
+    """A row with each field as a cell."""
+    cells: dict[str, str] = {}
+    for name, value in row.items():
+        if name == "origin":
+            cells |= {"origin_row": str(value["row"]), "origin_method": value["method"]}
+        elif name in ("labels", "exclude", "ignore"):
+            cells[name] = label_cell(value)
+        elif name == "relevance":
+            cells[name] = "|".join(map(repr, value))
+        else:
+            cells[name] = value if isinstance(value, str) else repr(value)
+    return cells
+
+
+def _write_records(path: Path, rows: Iterator[dict[str, str]], separator: str) -> None:
+    """A header and then the cells of each row, all of which have the same fields."""
+    special = re.compile(f'[{separator}"\r\n]')
+
+    def lines() -> Iterator[str]:
+        for number, row in enumerate(rows):
+            if number == 0:
+                yield separator.join(row)
+            yield separator.join(
+                '"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in row.values()
+            )
+
+    write_lines(path, lines())

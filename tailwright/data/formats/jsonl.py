@@ -1,0 +1,136 @@
+"""JSON lines: one object a line, `{"text": ..., "labels": [...]}` and the optional fields of a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.formats.blocks import Plan, read_blocks
+from tailwright.data.formats.columns import ROW_FIELDS, Columns, Fields, text_fields
+from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
+from tailwright.data.formats.rows import RowBuilder
+from tailwright.data.formats.source import empty_file, numbered_lines
+from tailwright.data.formats.table import columns_from_table
+from tailwright.data.formats.values import parse_json
+from tailwright.errors import InputError
+
+# Rows that show which types a file uses; a later row of another type sends the file the careful way.
+_SAMPLE = 100
+
+_NUMBERS = pa.list_(pa.float64())
+_ORIGIN = pa.struct([("row", pa.int64()), ("method", pa.large_string())])
+
+
+def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> Columns:
+    """The rows of a file: quickly where Arrow can, carefully where anything is unusual or wrong."""
+    quick = read_quickly(path, fields)
+    return read_carefully(path, fields) if quick is None else quick
+
+
+def read_quickly(path: Path, fields: Fields) -> Columns | None:
+    """The rows by way of Arrow's parser, or None where the careful way must look."""
+    table = table_of(path, lambda rows: _row_plans(rows, fields))
+    if table is None:
+        return None
+    return columns_from_table(table, path, fields, lambda row: row + 1)
+
+
+def read_carefully(path: Path, fields: Fields) -> Columns:
+    """The rows one by one; raises at the line where something is wrong."""
+    builder = RowBuilder(path, fields)
+    for line, row in objects(path):
+        builder.add(row, line)
+    if not builder.lines:
+        raise empty_file(path)
+    return builder.build()
+
+
+def objects(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line, value) of each line that is not blank."""
+    for line, text in numbered_lines(path):
+        if text and not text.isspace():
+            if line == 1 and text.lstrip().startswith("["):
+                raise InputError("a JSON list", expected="one JSON object a line", path=path, line=1)
+            yield line, parse_json(text, path, line)
+
+
+def table_of(path: Path, plans_of: Callable[[list[dict[str, Any]]], list[Plan]]) -> pa.Table | None:
+    """The file as an Arrow table, one row a line, by the first plan that works out.
+
+    `plans_of` sees the first rows. None where no plan does.
+    """
+    try:
+        sample = [row for _, row in islice(objects(path), _SAMPLE)]
+    except InputError:
+        return None
+    plans = plans_of(sample) if sample and all(isinstance(row, dict) for row in sample) else []
+    return next((table for table in (read_blocks(path, plan) for plan in plans) if table is not None), None)
+
+
+def _row_plans(rows: list[dict[str, Any]], fields: Fields) -> list[Plan]:
+    """First the fields of the sample alone, which is quicker; a field that comes later needs the second."""
+    schema = _row_schema(rows, fields)
+    if schema is None:
+        return []
+    there = {name for row in rows for name in row}
+    every = Plan(schema, "ignore")
+    if not there <= set(schema.names):
+        return [every]
+    return [Plan(pa.schema([field for field in schema if field.name in there]), "error"), every]
+
+
+def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:
+    """Every field that a row may have."""
+    labels = _labels_type([row.get(fields.labels) for row in rows])
+    if labels is None:
+        return None
+    item = pa.int64() if labels == pa.large_string() else labels.value_type
+    lists = {name: _list_type([row.get(name) for row in rows], item) for name in ("exclude", "ignore")}
+    own = next((_item_type(row["self"]) for row in rows if row.get("self") is not None), item)
+    texts = [(name, pa.large_string()) for name in text_fields(rows[0])]
+    return pa.schema(
+        [
+            *texts,
+            (fields.labels, labels),
+            (fields.relevance, _NUMBERS),
+            ("weight", pa.float64()),
+            ("self", own),
+            *lists.items(),
+            ("origin", _ORIGIN),
+        ]
+    )
+
+
+def _labels_type(values: list[Any]) -> pa.DataType | None:
+    if isinstance(values[0], str):
+        return pa.large_string()
+    return None if any(isinstance(value, dict) for value in values) else _list_type(values, pa.int64())
+
+
+def _list_type(values: list[Any], default: pa.DataType) -> pa.DataType:
+    items = (item for value in values if isinstance(value, list) for item in value)
+    return pa.list_(next((_item_type(item) for item in items), default))
+
+
+def _item_type(item: Any) -> pa.DataType:
+    return pa.large_string() if isinstance(item, str) else pa.int64()
+
+
+def write_jsonl(corpus: Corpus, folder: Path, suffix: str) -> tuple[str, ...]:
+    """The splits and the labels as JSON lines; nothing is lost."""
+    references = label_references(corpus)
+    for split, data in corpus.splits().items():
+        write_objects(folder / f"{split}{suffix}", rows_of(data, references))
+    if len(corpus.labels):
+        write_objects(folder / f"labels{suffix}", label_rows(corpus.labels))
+    return ()
+
+
+def write_objects(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    write_lines(path, (json.dumps(row, ensure_ascii=False) for row in rows))

@@ -1,0 +1,147 @@
+"""The labels file: `id`, `text` and `name` of each label, in column order.
+
+Without `id` the position is the id. Without `name` the text is the name, and the id where there is no text.
+`labels.txt` holds one text a line. In the extreme-classification repository's `lbl.json` the id is `uid`, the
+name is `title`, and the text is `title` and `content`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from tailwright.data.corpus import LabelSpace
+from tailwright.data.formats.blocks import Plan
+from tailwright.data.formats.columns import default_names, positions, text_fields
+from tailwright.data.formats.delimited import read_cells
+from tailwright.data.formats.jsonl import objects, table_of
+from tailwright.data.formats.parquet import read_table
+from tailwright.data.formats.source import base_name, empty_file, text_lines
+from tailwright.data.formats.table import texts_of, whole
+from tailwright.data.formats.values import Values
+from tailwright.errors import InputError, quoted
+
+_IDS = ("id", "uid")
+_COLUMNS = (*_IDS, "text", "title", "content", "name")
+_EXPECTED = "the text or the name of each label"
+
+
+def read_labels(path: Path) -> LabelSpace:
+    """The labels of a file in any row format, or of a text file with one label a line."""
+    name = base_name(path.name)
+    if name.endswith(".txt"):
+        return numbered_space(text_lines(path))
+    line_of: Callable[[int], int] = _next_line
+    if name.endswith((".csv", ".tsv")):
+        table, line_of = read_cells(path, _COLUMNS, _is_enough)
+    elif name.endswith(".parquet"):
+        table = read_table(path, _COLUMNS)
+    else:
+        table = table_of(path, _plans_of)
+        if table is None or any(table[n].null_count for n in table.column_names):
+            table, line_of = _read_carefully(path)
+    if not _is_enough(set(table.column_names)):
+        raise InputError(f"the columns {', '.join(table.column_names)}", expected=_EXPECTED, path=path)
+    return _space(table, path, line_of)
+
+
+def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
+    """Labels 0, 1, 2, ... with texts."""
+    ids = positions(len(texts))
+    return LabelSpace(ids, default_names(ids, texts), texts)
+
+
+def _next_line(row: int) -> int:
+    return row + 1
+
+
+def _is_enough(names: set[str]) -> bool:
+    return bool(text_fields(names)) or "name" in names
+
+
+def _plans_of(rows: list[dict[str, Any]]) -> list[Plan]:
+    kinds = {name: {type(row.get(name)) for row in rows} for name in rows[0] if name in _COLUMNS}
+    good = all(kind == {str} or (kind == {int} and name in _IDS) for name, kind in kinds.items())
+    fields = [(name, pa.int64() if kind == {int} else pa.large_string()) for name, kind in kinds.items()]
+    return [Plan(pa.schema(fields), "ignore")] if good and _is_enough(set(kinds)) else []
+
+
+def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
+    """Label by label; raises at the line where something is wrong."""
+    columns: dict[str, list[str | None]] = {}
+    lines: list[int] = []
+    for line, row in objects(path):
+        check = Values(path, line)
+        if not isinstance(row, dict):
+            raise check.wrong("a label", row, "an object with id and text")
+        if not lines:
+            columns = {name: [] for name in _COLUMNS if name in row}
+            if not _is_enough(set(columns)):
+                found = f"the fields {', '.join(row) or 'of other names'}"
+                raise InputError(found, expected=_EXPECTED, path=path, line=line)
+        for name, column in columns.items():
+            value = row.get(name)
+            if name in _IDS:
+                column.append(str(check.reference(name, value)))
+            else:
+                column.append(None if value is None else check.string(name, value))
+        lines.append(line)
+    if not lines:
+        raise empty_file(path)
+    table = pa.table({name: pa.array(column, pa.large_string()) for name, column in columns.items()})
+    return table, lambda row: lines[row]
+
+
+def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelSpace:
+    there = table.column_names
+    if "id" in there or "uid" in there:
+        ids = _ids(whole(table["id" if "id" in there else "uid"]), path, line_of)
+    else:
+        ids = positions(len(table))
+    strings = {name: _strings(table, name, path) for name in there if name not in _IDS}
+    fields = text_fields(there) or ("name",)
+    texts = strings[fields[0]]
+    if fields != ("name",):
+        texts = texts_of(pa.table({name: pc.fill_null(strings[name], "") for name in fields}))
+    texts = pc.fill_null(texts, "")
+    titles = pc.fill_null(strings["title"], "") if fields == ("title", "content") else texts
+    names = default_names(ids, titles)
+    return LabelSpace(ids, pc.coalesce(strings["name"], names) if "name" in there else names, texts)
+
+
+def _strings(table: pa.Table, name: str, path: Path) -> pa.LargeStringArray:
+    column = whole(table[name])
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (_is_text(column.type) or types.is_null(column.type)):
+        raise InputError(f"{name} of type {column.type}", expected="strings", path=path)
+    return column.cast(pa.large_string())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.LargeStringArray:
+    """Ids as text, each once."""
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (types.is_integer(column.type) or _is_text(column.type)):
+        raise InputError(f"label ids of type {column.type}", expected="integers or strings", path=path)
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise Values(path, line_of(row)).wrong("id", None, "a label id")
+    ids = column.cast(pa.large_string())
+    codes = ids.dictionary_encode().indices.to_numpy()
+    if len(codes) and int(codes.max()) + 1 < len(codes):
+        _, first = np.unique(codes, return_index=True)
+        row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
+        found = f"label id {quoted(ids[row].as_py())} a second time"
+        raise InputError(found, expected="each id once", path=path, line=line_of(row))
+    return ids

@@ -1,0 +1,234 @@
+"""From label references to a label space and datasets: one resolver for all formats."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tailwright.data.corpus import LabelSpace
+from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.formats.columns import Columns, Numbers, Reference, References, positions
+from tailwright.data.pairs import pairs_from_parts
+from tailwright.errors import InputError, quoted
+
+UNKNOWN = -1
+
+
+def resolve(files: Mapping[str, Columns], index: LabelIndex) -> dict[str, Dataset]:
+    """The datasets of all splits over the labels of `index`."""
+    return {split: dataset_of(columns, index) for split, columns in files.items()}
+
+
+def space_of(files: Mapping[str, Columns]) -> LabelSpace:
+    """The label space of files that bring none: every label referred to, in order.
+
+    Integers are sorted as numbers and have no text; names are sorted as text and are their own texts.
+    """
+    columns = [(file, references) for file in files.values() for references in file.references()]
+    distinct = {reference for _, references in columns for reference in references.distinct()}
+    if all(isinstance(reference, int) for reference in distinct):
+        for file, references in columns:
+            _refuse_negative(file, references)
+        ids = arrow_strings([str(number) for number in sorted(distinct, key=int)])
+        return LabelSpace(ids, ids, arrow_strings([""] * len(ids)))
+    return LabelSpace(arrow_strings(sorted({str(reference) for reference in distinct})))
+
+
+def _refuse_negative(file: Columns, references: References) -> None:
+    integers = references.codes if references.unique is None else np.zeros(0, dtype=np.int64)
+    if (integers < 0).any():
+        position = int(np.flatnonzero(integers < 0)[0])
+        line = file.line_of(references.row_of(position))
+        raise InputError(f"label id {integers[position]}", expected="an id >= 0", path=file.path, line=line)
+
+
+@dataclass(frozen=True)
+class LabelIndex:
+    """Finds the column of a reference: an integer is an id, a string is a name or else an id.
+
+    `by_position` takes integers for columns whatever the ids are. `path` is the labels file, for errors.
+    """
+
+    space: LabelSpace
+    path: Path | None = None
+    by_position: bool = False
+
+    def columns_of(self, references: References) -> np.ndarray:
+        """(references,) int64: the column of each, `UNKNOWN` for none."""
+        if references.unique is None:
+            return self._columns_of_integers(references.codes)
+        table = np.array([self.column_of(ref) for ref in references.unique], dtype=np.int64)
+        return table[references.codes]
+
+    def _columns_of_integers(self, integers: np.ndarray) -> np.ndarray:
+        if self.by_position or self._is_numbered:
+            inside = (integers >= 0) & (integers < len(self.space))
+            return integers if bool(inside.all()) else np.where(inside, integers, UNKNOWN)
+        distinct, codes = np.unique(integers, return_inverse=True)
+        found = [self.space.index_of_id.get(str(number), UNKNOWN) for number in distinct.tolist()]
+        return np.array(found, dtype=np.int64)[codes]
+
+    def column_of(self, reference: Reference) -> int:
+        """The column of one reference, `UNKNOWN` for none."""
+        if isinstance(reference, int):
+            if self.by_position:
+                return reference if 0 <= reference < len(self.space) else UNKNOWN
+            return self.space.index_of_id.get(str(reference), UNKNOWN)
+        if self.by_position or reference in self.shared_names:
+            return UNKNOWN
+        column = self._index_of_name.get(reference)
+        return self.space.index_of_id.get(reference, UNKNOWN) if column is None else column
+
+    @cached_property
+    def _is_numbered(self) -> bool:
+        return bool(self.space.ids.equals(positions(len(self.space))))
+
+    @cached_property
+    def _index_of_name(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.space.names.to_pylist())}
+
+    @cached_property
+    def shared_names(self) -> set[str]:
+        """Names that two labels have."""
+        if len(self._index_of_name) == len(self.space):
+            return set()
+        names = self.space.names.to_pylist()
+        return {name for column, name in enumerate(names) if self._index_of_name[name] != column}
+
+    def unknown(self, reference: Reference, path: Path, line: int) -> InputError:
+        """The error for a reference that leads nowhere."""
+        where = "the labels" if self.path is None else self.path.name
+        last = len(self.space) - 1
+        if isinstance(reference, int):
+            numbered = self.by_position or self._is_numbered
+            expected = f"an id in 0..{last}" if numbered else f"an id in {where}"
+            return InputError(f"label id {reference}", expected=expected, path=path, line=line)
+        if self.by_position:
+            return InputError(
+                f"label {quoted(reference)}", expected=f"a position in 0..{last}", path=path, line=line
+            )
+        if reference in self.shared_names:
+            found = f"label name {quoted(reference)}, which two labels share"
+            return InputError(found, expected="a name of one label, or an id", path=path, line=line)
+        near = self._near_name(reference)
+        hint = "" if near is None else f"; did you mean {near!r}?"
+        expected = f"a name or an id in {where}{hint}"
+        return InputError(f"unknown label {quoted(reference)}", expected=expected, path=path, line=line)
+
+    def _near_name(self, name: str) -> str | None:
+        # Comparing with every one of a million names would take minutes.
+        similar = [n for n in self._index_of_name if abs(len(n) - len(name)) <= 2][:50_000]
+        return next(iter(difflib.get_close_matches(name, similar, n=1)), None)
+
+
+def dataset_of(columns: Columns, index: LabelIndex) -> Dataset:
+    """The dataset of one file; every reference, soft value and weight is checked here."""
+    labels = columns.labels
+    assert isinstance(labels, References)
+    targets = _targets(columns, labels, index)
+    optional: dict[str, Any] = {
+        "weights": _weights(columns),
+        "ignored": _marks(columns, [columns.ignore], index),
+        "excluded": _marks(columns, [columns.own, columns.exclude], index),
+        "origin": columns.origin,
+    }
+    given = {name: column for name, column in optional.items() if column is not None}
+    return Dataset(columns.texts, targets, **given)
+
+
+def _found(columns: Columns, references: References, index: LabelIndex) -> np.ndarray:
+    found = index.columns_of(references)
+    if len(found) and int(found.min()) == UNKNOWN:
+        position = int(np.argmin(found))
+        line = columns.line_of(references.row_of(position))
+        raise index.unknown(references.at(position), columns.path, line)
+    return found
+
+
+def _targets(columns: Columns, labels: References, index: LabelIndex) -> sparse.csr_array:
+    values = _soft_values(columns, labels)
+    found = _found(columns, labels, index)
+    _refuse_repeats(columns, labels, found)
+    return pairs_from_parts(values, found, labels.offsets, len(index.space))
+
+
+def _soft_values(columns: Columns, labels: References) -> np.ndarray:
+    relevance = columns.relevance
+    if relevance is None:
+        return np.ones(len(labels.codes), dtype=np.float32)
+    assert isinstance(relevance, Numbers)
+    given, wanted = np.diff(relevance.offsets), np.diff(labels.offsets)
+    if not np.array_equal(given, wanted):
+        row = int(np.flatnonzero(given != wanted)[0])
+        found = f"{given[row]} relevance values for {wanted[row]} labels"
+        raise InputError(found, expected="as many", path=columns.path, line=columns.line_of(row))
+    values = relevance.values
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = values.astype(np.float32)
+    good = (narrow > 0) & (values <= 1)
+    if not good.all():
+        position = int(np.argmin(good))
+        line = columns.line_of(labels.row_of(position))
+        found = f"soft value {values[position]} of label {quoted(labels.at(position))}"
+        raise InputError(found, expected="a number in (0, 1]", path=columns.path, line=line)
+    return narrow
+
+
+def _refuse_repeats(columns: Columns, labels: References, found: np.ndarray) -> None:
+    """InputError where a row has a label twice, by whatever names."""
+    if len(found) < 2:
+        return
+    rising = found[1:] > found[:-1]
+    starts = labels.offsets[1:-1]
+    rising[starts[(starts > 0) & (starts < len(found))] - 1] = True
+    if rising.all():
+        return
+    rows = np.repeat(np.arange(len(labels.offsets) - 1), np.diff(labels.offsets))
+    order = np.lexsort((found, rows))
+    same = (np.diff(found[order]) == 0) & (np.diff(rows[order]) == 0)
+    if same.any():
+        position = int(order[int(np.argmax(same)) + 1])
+        found_twice = f"label {quoted(labels.at(position))} twice in a row"
+        line = columns.line_of(int(rows[position]))
+        raise InputError(found_twice, expected="each label once", path=columns.path, line=line)
+
+
+def _weights(columns: Columns) -> np.ndarray | None:
+    if columns.weight is None:
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = columns.weight.astype(np.float32)
+    good = np.isfinite(narrow) & (narrow >= 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        found = f"weight {columns.weight[row]}"
+        raise InputError(found, expected="a number >= 0", path=columns.path, line=columns.line_of(row))
+    return narrow
+
+
+def _marks(
+    columns: Columns, parts: list[References | object | None], index: LabelIndex
+) -> sparse.csr_array | None:
+    """A matrix of ones at all pairs of `parts`; a pair may be given twice."""
+    rows, found = [], []
+    for part in parts:
+        if isinstance(part, References):
+            found.append(_found(columns, part, index))
+            rows.append(np.repeat(np.arange(len(part.offsets) - 1), np.diff(part.offsets)))
+    if not found:
+        return None
+    return pair_marks(np.concatenate(rows), np.concatenate(found), len(columns.texts), len(index.space))
+
+
+def pair_marks(rows: np.ndarray, labels: np.ndarray, height: int, width: int) -> sparse.csr_array:
+    """A (height, width) matrix of ones at (rows[i], labels[i]); pairs may repeat."""
+    places = np.unique(rows.astype(np.int64) * max(width, 1) + labels)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(places // max(width, 1), minlength=height))])
+    return pairs_from_parts(np.ones(len(places), dtype=np.float32), places % max(width, 1), offsets, width)

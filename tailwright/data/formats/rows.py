@@ -1,0 +1,175 @@
+"""The careful way in: one Python object a row, every value checked, every error with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from tailwright.data.dataset import Origin, arrow_strings
+from tailwright.data.formats.columns import (
+    Cells,
+    Columns,
+    Fields,
+    Numbers,
+    ReferenceBuilder,
+    References,
+    origin_of,
+    text_fields,
+)
+from tailwright.data.formats.values import RepeatedKeys, Values
+from tailwright.errors import InputError
+
+
+class RowBuilder:
+    """Takes rows as dicts and makes `Columns` of them.
+
+    A field that is null counts as absent; the text and the labels must be there.
+    """
+
+    def __init__(self, path: Path, fields: Fields) -> None:
+        self.path, self.fields = path, fields
+        self.values = Values(path)
+        self.texts: list[str] = []
+        self.lines: list[int] = []
+        self.text_fields: tuple[str, ...] = ()
+        self.labels = ReferenceBuilder()
+        self.label_cells: list[str] = []
+        self.relevance_offsets = [0]
+        self.relevance: list[float] = []
+        self.has_relevance = False
+        self.weights: list[float] = []
+        self.own, self.exclude, self.ignore = ReferenceBuilder(), ReferenceBuilder(), ReferenceBuilder()
+        self.origin_rows: list[int] = []
+        self.origin_methods: list[str] = []
+        self.has_origin = False
+
+    def add(self, row: Any, line: int) -> None:
+        """Check one row and take it in."""
+        self.values.line = line
+        if not isinstance(row, dict):
+            raise self.values.wrong("a row", row, "an object with text and labels")
+        if isinstance(row, RepeatedKeys) and row.repeated in self._known():
+            raise InputError(
+                f"the field {row.repeated!r} twice", expected="each once", path=self.path, line=line
+            )
+        if not self.lines:
+            self.text_fields = text_fields(row)
+        self._add_text(row)
+        self._add_labels(row)
+        weight = row.get("weight")
+        self.weights.append(1.0 if weight is None else self.values.number("weight", weight))
+        own = row.get("self")
+        self.own.add_row([] if own is None else [self.values.reference("self", own)])
+        self.exclude.add_row(self.values.reference_list("exclude", row.get("exclude")))
+        self.ignore.add_row(self.values.reference_list("ignore", row.get("ignore")))
+        self._add_origin(row.get("origin"))
+        self.lines.append(line)
+
+    def build(self) -> Columns:
+        """The columns of all rows; the caller has made sure that there are some."""
+        lines = self.lines
+        relevance = Numbers(
+            np.array(self.relevance_offsets, dtype=np.int64), np.array(self.relevance, dtype=np.float64)
+        )
+        weights = np.array(self.weights, dtype=np.float64)
+        labels: References | Cells = self.labels.build()
+        if self.label_cells:
+            labels = arrow_strings(self.label_cells)
+        return Columns(
+            path=self.path,
+            texts=pa.array(self.texts, type=pa.large_string()),
+            labels=labels,
+            line_of=lambda row: lines[row],
+            relevance=relevance if self.has_relevance else None,
+            weight=None if bool(np.all(weights == 1)) else weights,
+            own=_unless_empty(self.own.build()),
+            exclude=_unless_empty(self.exclude.build()),
+            ignore=_unless_empty(self.ignore.build()),
+            origin=self._origin() if self.has_origin else None,
+        )
+
+    def _known(self) -> set[str]:
+        names = {"text", "title", "content", "weight", "self", "exclude", "ignore", "origin"}
+        return names | {self.fields.labels, self.fields.relevance}
+
+    def _add_text(self, row: dict[str, Any]) -> None:
+        if not self.text_fields or (self.text_fields == ("text",) and "text" not in row):
+            raise self._missing("text", row)
+        if self.text_fields == ("text",):
+            self.texts.append(self.values.string("text", row["text"]))
+            return
+        parts = [row.get(name) for name in self.text_fields]
+        words = [
+            self.values.string(name, part)
+            for name, part in zip(self.text_fields, parts, strict=True)
+            if part is not None
+        ]
+        self.texts.append(" ".join(word for word in words if word))
+
+    def _add_labels(self, row: dict[str, Any]) -> None:
+        name = self.fields.labels
+        if name not in row:
+            raise self._missing(name, row)
+        labels, relevance = row[name], row.get(self.fields.relevance)
+        if isinstance(labels, str) != bool(self.label_cells) and self.lines:
+            expected = "a delimited string" if self.label_cells else "a list"
+            raise self.values.wrong(name, labels, f"{expected} as in the rows before")
+        if isinstance(labels, str):
+            self.label_cells.append(self.values.string(name, labels))
+            self.labels.add_row([])
+            values: list[float] = []
+        elif isinstance(labels, dict):
+            if relevance is not None:
+                raise InputError(
+                    f"{name} with values of their own and also {self.fields.relevance}",
+                    expected="one of the two",
+                    path=self.path,
+                    line=self.values.line,
+                )
+            references, values = self.values.soft_labels(name, labels)
+            self.labels.add_row(references)
+            self.has_relevance = True
+        else:
+            references = self.values.reference_list(name, labels, optional=False)
+            self.labels.add_row(references)
+            values = [1.0] * len(references)
+        if relevance is not None:
+            if not isinstance(relevance, list):
+                raise self.values.wrong(self.fields.relevance, relevance, "a list of numbers")
+            values = [self.values.number(self.fields.relevance, value) for value in relevance]
+            self.has_relevance = True
+        self.relevance.extend(values)
+        self.relevance_offsets.append(len(self.relevance))
+
+    def _add_origin(self, origin: Any) -> None:
+        if origin is None:
+            self.origin_rows.append(len(self.origin_rows))
+            self.origin_methods.append("")
+            return
+        row, method = (origin.get("row"), origin.get("method")) if isinstance(origin, dict) else (None, None)
+        is_row = isinstance(row, int) and not isinstance(row, bool)
+        if not isinstance(method, str) or not is_row or not -(2**63) <= cast(int, row) < 2**63:
+            raise self.values.wrong("origin", origin, '{"row": an integer, "method": a string}')
+        self.origin_rows.append(cast(int, row))
+        self.origin_methods.append(self.values.string("method", method))
+        self.has_origin = True
+
+    def _origin(self) -> Origin:
+        methods = pa.array(self.origin_methods, type=pa.large_string())
+        return origin_of(np.array(self.origin_rows, dtype=np.int64), methods, self.path)
+
+    def _missing(self, name: str, row: dict[str, Any]) -> InputError:
+        there = ", ".join(row) or "none"
+        return InputError(
+            f"no field {name!r} (fields: {there})",
+            expected=f"text and {self.fields.labels}",
+            path=self.path,
+            line=self.values.line,
+        )
+
+
+def _unless_empty(references: References) -> References | None:
+    return references if len(references.codes) else None

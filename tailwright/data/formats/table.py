@@ -1,0 +1,194 @@
+"""The quick way in: an Arrow table of typed columns becomes `Columns` without a Python object a row.
+
+Whatever is unusual (a null text, an item that is null, a type that nobody expects) makes it step back and
+return None: the careful way then reads the same file and finds the same columns, or the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from tailwright.data.dataset import Origin
+from tailwright.data.formats.columns import (
+    Cells,
+    Columns,
+    Fields,
+    Numbers,
+    Reference,
+    References,
+    origin_of,
+    text_fields,
+)
+
+
+class UnusualError(Exception):
+    """The table holds something that only the careful way can judge."""
+
+
+def columns_from_table(
+    table: pa.Table, path: Path, fields: Fields, line_of: Callable[[int], int]
+) -> Columns | None:
+    """The columns of a table, or None where the careful way must look."""
+    try:
+        labels = _labels(table[fields.labels])
+        relevance = _optional(table, fields.relevance)
+        weight = _optional(table, "weight")
+        own = _optional(table, "self")
+        return Columns(
+            path=path,
+            texts=texts_of(table),
+            labels=labels,
+            line_of=line_of,
+            relevance=None if relevance is None else _numbers(relevance),
+            weight=None if weight is None else _weights(weight),
+            own=None if own is None else _scalars(own),
+            exclude=_reference_lists(_optional(table, "exclude")),
+            ignore=_reference_lists(_optional(table, "ignore")),
+            origin=_origin(_optional(table, "origin"), path),
+        )
+    except (UnusualError, KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [_none(column)])
+
+
+def _none(column: pa.ChunkedArray) -> pa.Array:
+    return pa.array([], type=column.type)
+
+
+def _optional(table: pa.Table, name: str) -> pa.Array | None:
+    """A column if it is there and holds anything."""
+    if name not in table.column_names or table[name].null_count == len(table):
+        return None
+    return whole(table[name])
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return types.is_list(kind) or types.is_large_list(kind)
+
+
+def _strings(column: pa.ChunkedArray) -> pa.LargeStringArray:
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not _is_string(column.type):
+        raise UnusualError
+    # Chunk by chunk: an array of 32-bit offsets cannot hold a large column in one piece.
+    return whole(column.cast(pa.large_string()))
+
+
+def texts_of(table: pa.Table) -> pa.LargeStringArray:
+    """The text of each row: its one column, or title and content joined."""
+    names = text_fields(table.column_names)
+    if not names:
+        raise UnusualError
+    parts = [_strings(table[name]) for name in names]
+    if names == ("text",):
+        if parts[0].null_count:
+            raise UnusualError
+        return parts[0]
+    first, *others = (pc.fill_null(part, "") for part in parts)
+    for other in others:
+        between = pc.if_else(pc.or_(pc.equal(first, ""), pc.equal(other, "")), "", " ")
+        first = pc.binary_join_element_wise(first, other, between.cast(pa.large_string()))
+    return first
+
+
+def _labels(column: pa.ChunkedArray) -> References | Cells:
+    if column.null_count:
+        raise UnusualError
+    if _is_list(column.type):
+        return _references(whole(column))
+    return _strings(column)
+
+
+def _reference_lists(column: pa.Array | None) -> References | None:
+    if column is None:
+        return None
+    references = _references(column)
+    return references if len(references.codes) else None
+
+
+def _references(lists: pa.Array) -> References:
+    offsets, values = _ragged(lists)
+    return _codes(offsets, values)
+
+
+def _codes(offsets: np.ndarray, values: pa.Array) -> References:
+    if types.is_integer(values.type):
+        return References(offsets, values.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    if types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not _is_string(values.type):
+        if len(values) == 0:
+            return References(offsets, np.zeros(0, dtype=np.int64))
+        raise UnusualError
+    encoded = values.dictionary_encode()
+    unique: list[Reference] = encoded.dictionary.to_pylist()
+    return References(offsets, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), unique)
+
+
+def _scalars(column: pa.Array) -> References:
+    """One reference a row, or none where it is null."""
+    offsets = np.zeros(len(column) + 1, dtype=np.int64)
+    np.cumsum(column.is_valid().to_numpy(zero_copy_only=False), out=offsets[1:])
+    return _codes(offsets, column.drop_null())
+
+
+def _ragged(lists: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """(offsets, items) of a list array; a null list is an empty one, a null item is unusual."""
+    if not _is_list(lists.type):
+        raise UnusualError
+    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+    values = lists.flatten()
+    if values.null_count:
+        raise UnusualError
+    return offsets, values
+
+
+def _numbers(lists: pa.Array) -> Numbers:
+    if lists.null_count:  # some rows have it and others do not
+        raise UnusualError
+    offsets, values = _ragged(lists)
+    return Numbers(offsets, _floats(values))
+
+
+def _weights(column: pa.Array) -> np.ndarray | None:
+    weights = _floats(column)
+    weights = np.where(column.is_valid().to_numpy(zero_copy_only=False), weights, 1.0)
+    return None if bool(np.all(weights == 1)) else weights
+
+
+def _floats(values: pa.Array) -> np.ndarray:
+    if not (types.is_floating(values.type) or types.is_integer(values.type)):
+        raise UnusualError
+    return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+def _origin(column: pa.Array | None, path: Path) -> Origin | None:
+    if column is None:
+        return None
+    if not types.is_struct(column.type) or column.null_count:
+        raise UnusualError
+    rows, methods = column.field("row"), column.field("method")
+    if rows.null_count or methods.null_count or not types.is_integer(rows.type):
+        raise UnusualError
+    if types.is_dictionary(methods.type):
+        methods = methods.cast(methods.type.value_type)
+    if not _is_string(methods.type):
+        raise UnusualError
+    return origin_of(rows.cast(pa.int64()).to_numpy(zero_copy_only=False), methods, path)

@@ -1,0 +1,73 @@
+"""`train_texts.txt` and `train_labels.txt`: a text a line, and its label tokens, separated by spaces.
+
+`train_raw_texts.txt` is preferred where it is there: it holds the words as they were, the other one the words
+as some tokeniser left them. A labels file beside them is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import Dataset
+from tailwright.data.formats.cells import split_on_spaces
+from tailwright.data.formats.columns import Columns, is_integer
+from tailwright.data.formats.folder import SPLIT_NAMES, Folder
+from tailwright.data.formats.outgoing import has_own_names, lost, one_line, write_lines
+from tailwright.data.formats.source import text_lines
+from tailwright.errors import InputError
+
+
+def read_texts_labels(folder: Folder) -> dict[str, Columns]:
+    """The splits of a folder with `train_texts.txt`."""
+    files: dict[str, Columns] = {}
+    for split, names in SPLIT_NAMES.items():
+        texts_path = folder.find(*(f"{name}_raw_texts.txt" for name in names)) or folder.find(
+            *(f"{name}_texts.txt" for name in names)
+        )
+        labels_path = folder.find(*(f"{name}_labels.txt" for name in names))
+        if texts_path is None and labels_path is None:
+            continue
+        if texts_path is None or labels_path is None:
+            missing = f"{split}_texts.txt" if texts_path is None else f"{split}_labels.txt"
+            raise InputError(f"no {missing}", expected="texts and labels of each split", path=folder.path)
+        texts, labels = text_lines(texts_path), text_lines(labels_path)
+        if len(texts) != len(labels):
+            expected = f"{len(texts)} as in {texts_path.name}"
+            raise InputError(f"{len(labels)} lines", expected=expected, path=labels_path)
+        files[split] = Columns(labels_path, texts, labels, lambda row: row + 1)
+    return split_on_spaces(files)
+
+
+def write_texts_labels(corpus: Corpus, folder: Path) -> tuple[str, ...]:
+    """Texts and label tokens of each split; the texts of the labels in `labels.txt`."""
+    tokens = label_tokens(corpus.labels)
+    for split, data in corpus.splits().items():
+        write_lines(folder / f"{split}_texts.txt", one_line(data.texts).to_pylist())
+        write_lines(folder / f"{split}_labels.txt", (" ".join(row) for row in token_lists(data, tokens)))
+    write_label_texts(corpus.labels, folder)
+    return lost(corpus)
+
+
+def label_tokens(space: LabelSpace) -> list[str]:
+    """A token without spaces for each label: its text where all texts are such tokens, else its position."""
+    texts: list[str] = space.texts.to_pylist()
+    good = not has_own_names(space) and len(set(texts)) == len(texts)
+    if good and all(text and not any(map(str.isspace, text)) and not is_integer(text) for text in texts):
+        return texts
+    return [str(column) for column in range(len(space))]
+
+
+def token_lists(data: Dataset, tokens: list[str]) -> Iterator[list[str]]:
+    """The label tokens of each row."""
+    labels = [tokens[label] for label in data.targets.indices.tolist()]
+    for start, end in pairwise(data.targets.indptr.tolist()):
+        yield labels[start:end]
+
+
+def write_label_texts(space: LabelSpace, folder: Path) -> None:
+    """`labels.txt`: the text of each label on a line."""
+    if len(space):
+        write_lines(folder / "labels.txt", one_line(space.texts).to_pylist())

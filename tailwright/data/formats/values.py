@@ -1,0 +1,89 @@
+"""Single values of a row, checked; and JSON that remembers a repeated key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tailwright.data.formats.columns import Reference
+from tailwright.errors import InputError, quoted
+
+
+class RepeatedKeys(dict[str, Any]):
+    """A JSON object that has a key twice; `repeated` is the first such key."""
+
+    repeated = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    marked = RepeatedKeys(found)
+    keys = [key for key, _ in pairs]
+    marked.repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+    return marked
+
+
+def parse_json(text: str, path: Path, line: int) -> Any:
+    """A JSON value. NaN passes: the field that holds it knows what to make of it."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        found = f"malformed JSON at column {error.colno} ({error.msg}): {quoted(text)}"
+        raise InputError(found, expected="one JSON object", path=path, line=line) from error
+    except (RecursionError, ValueError) as error:  # nested too deeply, an integer of too many digits
+        raise InputError(f"JSON that cannot be read: {error}", path=path, line=line) from error
+
+
+class Values:
+    """Checks values of the row at `line` of `path`; what is wrong is an `InputError` that names both."""
+
+    def __init__(self, path: Path, line: int = 0) -> None:
+        self.path, self.line = path, line
+
+    def reference_list(self, name: str, value: Any, optional: bool = True) -> list[Reference]:
+        if value is None and optional:
+            return []
+        if not isinstance(value, list):
+            raise self.wrong(name, value, "a list of labels")
+        return [self.reference(name, item) for item in value]
+
+    def reference(self, name: str, value: Any) -> Reference:
+        if isinstance(value, str):
+            return self.string(name, value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.wrong(name, value, "a label id (an integer) or a label name (a string)")
+        return value
+
+    def soft_labels(self, name: str, value: dict[str, Any]) -> tuple[list[Reference], list[float]]:
+        """(names, values) of an object such as {"shoes": 0.4}."""
+        if isinstance(value, RepeatedKeys):
+            raise self.twice(value.repeated)
+        return [self.string(name, key) for key in value], [self.number(name, v) for v in value.values()]
+
+    def number(self, name: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(name, value, "a number")
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise self.wrong(name, value, "a number of ordinary size") from error
+
+    def string(self, name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.wrong(name, value, "a string")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise self.wrong(name, value, "valid Unicode (no half of a surrogate pair)") from error
+        return value
+
+    def wrong(self, name: str, value: Any, expected: str) -> InputError:
+        found = "null" if value is None else quoted(value)
+        return InputError(f"{name} is {found}", expected=expected, path=self.path, line=self.line)
+
+    def twice(self, label: Reference) -> InputError:
+        found = f"label {quoted(label)} twice in a row"
+        return InputError(found, expected="each label once", path=self.path, line=self.line)

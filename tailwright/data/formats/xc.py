@@ -1,0 +1,230 @@
+"""The extreme-classification repository's sparse format: label matrices, filter files and raw text.
+
+`trn_X_Y.txt` has a header `rows labels` and then, for each row, a line of `label:value` pairs; `trn_X.txt`
+has the text of each row on a line and `Y.txt` that of each label. A filter file has a line `row label` for
+each pair that evaluation neither rewards nor punishes. All numbers count from 0. Validation rows, for which
+the repository has no files, are `val_X_Y.txt` and `val_X.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from scipy import sparse
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import Dataset
+from tailwright.data.formats.folder import Folder
+from tailwright.data.formats.labels import numbered_space
+from tailwright.data.formats.outgoing import lost, one_line, short_floats, write_lines
+from tailwright.data.formats.resolve import pair_marks
+from tailwright.data.formats.source import numbered_lines, read_bytes, text_lines
+from tailwright.data.pairs import pairs_from_parts, row_ids
+from tailwright.errors import InputError, quoted
+
+PREFIXES = {"train": "trn", "valid": "val", "test": "tst"}
+_PAIR_CHARACTERS = b"0123456789.:eE+- \t\r\n"
+_EACH_PAIR_ON_A_LINE = bytes.maketrans(b" \t\r", b"\n\n\n")
+_PAIR = re.compile(r"([0-9]+):(\S+)")
+_FEATURES = "text: this file has features and no text, so add raw text (trn_X.txt, tst_X.txt, Y.txt)"
+
+
+def read_xc(folder: Folder) -> Corpus:
+    """The corpus of a folder with `trn_X_Y.txt` and raw text."""
+    splits: dict[str, Dataset] = {}
+    labels: LabelSpace | None = None
+    matrix_of_train: Path | None = None
+    for split, prefix in PREFIXES.items():
+        path = folder.find(f"{prefix}_X_Y.txt")
+        if path is None:
+            continue
+        targets = read_label_matrix(path)
+        if labels is None:
+            labels, matrix_of_train = _labels(folder, targets.shape[1]), path
+        if targets.shape[1] != len(labels):
+            found = f"{targets.shape[1]} labels in the header"
+            expected = f"{len(labels)} as in {matrix_of_train and matrix_of_train.name}"
+            raise InputError(found, expected=expected, path=path, line=1)
+        excluded = read_exclusions(folder, split, *targets.shape)
+        splits[split] = Dataset(_texts(folder, split, targets.shape[0], path), targets, excluded=excluded)
+    if labels is None or "train" not in splits:
+        raise InputError("no training rows", expected="trn_X_Y.txt", path=folder.path)
+    return Corpus(labels=labels, **splits)
+
+
+def _texts(folder: Folder, split: str, rows: int, matrix: Path) -> pa.LargeStringArray:
+    prefix = PREFIXES[split]
+    path = folder.find(f"{prefix}_X.txt", f"{prefix}_raw_texts.txt", f"{split}_raw_texts.txt")
+    if path is None:
+        found = f"{matrix.name} without the text of its rows"
+        raise InputError(found, expected=f"raw text in {prefix}_X.txt", path=folder.path)
+    texts = text_lines(path)
+    if len(texts) != rows:
+        raise InputError(f"{len(texts)} lines", expected=f"{rows} as in {matrix.name}", path=path)
+    return texts
+
+
+def _labels(folder: Folder, count: int) -> LabelSpace:
+    path = folder.find("Y.txt", "lbl_raw_texts.txt")
+    if path is None:
+        return LabelSpace.numbered(count)
+    texts = text_lines(path)
+    if len(texts) != count:
+        found = f"{len(texts)} lines"
+        raise InputError(found, expected=f"{count}, one for each label of the header", path=path)
+    return numbered_space(texts)
+
+
+def read_exclusions(folder: Folder, split: str, rows: int, labels: int) -> sparse.csr_array | None:
+    """The excluded pairs of a split, if there is a filter file for it."""
+    path = folder.find(f"filter_labels_{split}.txt", f"{PREFIXES[split]}_filter_labels.txt")
+    return None if path is None else read_filter_pairs(path, rows, labels)
+
+
+def read_label_matrix(path: str | Path) -> sparse.csr_array:
+    """The (rows, labels) matrix of a file such as `trn_X_Y.txt`; values in (0, 1] are soft targets."""
+    path = Path(path)
+    header, _, body = read_bytes(path).partition(b"\n")
+    rows, labels = _header(header, path)
+    lines = body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
+    if lines != rows:
+        found = f"{lines} lines after a header of {rows} rows"
+        raise InputError(found, expected="as many lines as rows", path=path, line=1)
+    matrix = _matrix_quickly(body, rows, labels)
+    return _matrix_carefully(path, rows, labels) if matrix is None else matrix
+
+
+def _header(header: bytes, path: Path) -> tuple[int, int]:
+    numbers = header.split()
+    if not all(number.isdigit() for number in numbers) or len(numbers) not in (2, 3):
+        found = f"the header {quoted(header.decode(errors='replace').strip())}"
+        raise InputError(found, expected="two numbers: rows labels", path=path, line=1)
+    if len(numbers) == 3:
+        raise InputError("the header `rows features labels`", expected=_FEATURES, path=path, line=1)
+    return int(numbers[0]), int(numbers[1])
+
+
+def _matrix_quickly(body: bytes, rows: int, labels: int) -> sparse.csr_array | None:
+    """The matrix by way of Arrow's parser, or None where anything is unusual."""
+    if body.translate(None, _PAIR_CHARACTERS):
+        return None
+    characters = np.frombuffer(body if body.endswith(b"\n") else body + b"\n", dtype=np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))[:rows]
+    offsets = np.zeros(rows + 1, dtype=np.int64)
+    colons = np.flatnonzero(characters == ord(":"))
+    offsets[1:] = np.searchsorted(colons, ends)
+    if not len(colons):
+        return None if body.strip() else pairs_from_parts(np.zeros(0), np.zeros(0), offsets, labels)
+    try:
+        pairs = pyarrow.csv.read_csv(
+            pa.BufferReader(body.translate(_EACH_PAIR_ON_A_LINE)),
+            read_options=pyarrow.csv.ReadOptions(column_names=["label", "value"]),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=":", quote_char=False),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={"label": pa.uint32(), "value": pa.float64()}, null_values=[]
+            ),
+        )
+        found = pairs["label"].to_numpy().astype(np.int64)
+        values = pairs["value"].to_numpy()
+        with np.errstate(under="ignore"):
+            narrow = values.astype(np.float32)
+        if len(found) != len(colons) or not bool(np.all((narrow > 0) & (values <= 1))):
+            return None
+        return pairs_from_parts(narrow, found, offsets, labels)
+    except (pa.ArrowException, ValueError):
+        return None
+
+
+def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
+    """The same line by line; raises at the line where something is wrong."""
+    offsets, found, values = [0], list[int](), list[float]()
+    for line, text in numbered_lines(path):
+        if line == 1:
+            continue
+        for token in text.split():
+            label, value = _pair(token, path, line)
+            if label >= labels:
+                expected = f"an id in 0..{labels - 1}, as the header says"
+                raise InputError(f"label id {label}", expected=expected, path=path, line=line)
+            if label in found[offsets[-1] :]:
+                found_twice = f"label {label} twice in a row"
+                raise InputError(found_twice, expected="each label once", path=path, line=line)
+            found.append(label)
+            values.append(value)
+        offsets.append(len(found))
+    return pairs_from_parts(np.array(values), np.array(found, dtype=np.int64), np.array(offsets), labels)
+
+
+def _pair(token: str, path: Path, line: int) -> tuple[int, float]:
+    match = _PAIR.fullmatch(token)
+    try:
+        if match is None:
+            raise ValueError
+        label, value = int(match[1]), float(match[2])
+    except ValueError as error:
+        raise InputError(quoted(token), expected="label:value", path=path, line=line) from error
+    if not (value <= 1 and np.float32(value) > 0):
+        found = f"soft value {match[2]} of label {label}"
+        raise InputError(found, expected="a number in (0, 1]", path=path, line=line)
+    return label, value
+
+
+def read_filter_pairs(path: str | Path, rows: int, labels: int) -> sparse.csr_array:
+    """The (rows, labels) matrix of ones at the `row label` pairs of a filter file; it may be empty."""
+    path = Path(path)
+    found: list[tuple[int, int]] = []
+    for line, text in numbered_lines(path):
+        tokens = text.split()
+        if not tokens:
+            continue
+        if len(tokens) != 2 or not all(token.isdecimal() for token in tokens):
+            raise InputError(quoted(text), expected="two numbers: row label", path=path, line=line)
+        row, label = int(tokens[0]), int(tokens[1])
+        if row >= rows or label >= labels:
+            expected = f"a row in 0..{rows - 1} and a label in 0..{labels - 1}"
+            raise InputError(f"the pair {row} {label}", expected=expected, path=path, line=line)
+        found.append((row, label))
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pair_marks(pairs[:, 0], pairs[:, 1], rows, labels)
+
+
+def refuse_features(path: Path) -> None:
+    """InputError if a file has the header `rows features labels` of the older format without text."""
+    first = next((text for _, text in numbered_lines(path)), "")
+    if re.fullmatch(r"\s*[0-9]+\s+[0-9]+\s+[0-9]+\s*", first):
+        raise InputError("the header `rows features labels`", expected=_FEATURES, path=path, line=1)
+
+
+def write_xc(corpus: Corpus, folder: Path) -> tuple[str, ...]:
+    """Label matrices, raw text and filter files."""
+    for split, data in corpus.splits().items():
+        prefix = PREFIXES[split]
+        write_lines(folder / f"{prefix}_X_Y.txt", _matrix_lines(data.targets))
+        write_lines(folder / f"{prefix}_X.txt", one_line(data.texts).to_pylist())
+    write_exclusions(corpus, folder)
+    if pc.any(pc.not_equal(corpus.labels.texts, "")).as_py():
+        write_lines(folder / "Y.txt", one_line(corpus.labels.texts).to_pylist())
+    return lost(corpus, "soft targets", "excluded pairs")
+
+
+def _matrix_lines(matrix: sparse.csr_array) -> Iterator[str]:
+    yield f"{matrix.shape[0]} {matrix.shape[1]}"
+    values = [repr(value).removesuffix(".0") for value in short_floats(matrix.data)]
+    pairs = [f"{label}:{value}" for label, value in zip(matrix.indices.tolist(), values, strict=True)]
+    for start, end in pairwise(matrix.indptr.tolist()):
+        yield " ".join(pairs[start:end])
+
+
+def write_exclusions(corpus: Corpus, folder: Path) -> None:
+    """A filter file for each split that has excluded pairs."""
+    for split, data in corpus.splits().items():
+        if data.excluded.nnz:
+            pairs = zip(row_ids(data.excluded).tolist(), data.excluded.indices.tolist(), strict=True)
+            write_lines(folder / f"filter_labels_{split}.txt", (f"{row} {label}" for row, label in pairs))

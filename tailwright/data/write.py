@@ -1,0 +1,135 @@
+"""`write`: a corpus as files that tailwright reads back and that other trainers read.
+
+jsonl, csv, tsv and parquet carry everything. The others carry what they can, and the report says what of the
+corpus was lost:
+
+| format | files | carries |
+|---|---|---|
+| `xc` | `trn_X_Y.txt`, `trn_X.txt`, `Y.txt`, filter files | soft targets, excluded pairs, label texts |
+| `xc-json` | `trn.json.gz`, `lbl.json.gz`, filter files | the same and label ids, line breaks |
+| `texts-labels` | `train_texts.txt`, `train_labels.txt`, `labels.txt` | hard labels, label texts |
+| `fasttext` | `train.txt`, `labels.txt` | hard labels, label texts |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.formats.delimited import write_delimited
+from tailwright.data.formats.fasttext import write_fasttext
+from tailwright.data.formats.jsonl import write_jsonl
+from tailwright.data.formats.parquet import write_parquet
+from tailwright.data.formats.texts_labels import write_texts_labels
+from tailwright.data.formats.xc import write_xc
+from tailwright.data.formats.xc_json import write_xc_json
+from tailwright.errors import InputError, quoted
+from tailwright.store.errors import errors_of_writing
+from tailwright.store.placing import clear_remains, staging
+
+# Each writes a corpus into a folder and says what it could not carry.
+_WRITERS: dict[str, Callable[[Corpus, Path], tuple[str, ...]]] = {
+    "jsonl": partial(write_jsonl, suffix=".jsonl"),
+    "jsonl.gz": partial(write_jsonl, suffix=".jsonl.gz"),
+    "jsonl.zst": partial(write_jsonl, suffix=".jsonl.zst"),
+    "csv": partial(write_delimited, suffix=".csv"),
+    "tsv": partial(write_delimited, suffix=".tsv"),
+    "parquet": write_parquet,
+    "xc": write_xc,
+    "xc-json": write_xc_json,
+    "texts-labels": write_texts_labels,
+    "fasttext": write_fasttext,
+}
+FORMATS = tuple(_WRITERS)
+
+# What a corpus folder may hold; anything else in a folder that is to be replaced is somebody's own.
+_OURS = re.compile(
+    r"((train|valid|dev|test|labels)\.(jsonl|json|csv|tsv|parquet|txt)|(trn|val|tst|lbl)\.json|Y\.txt"
+    r"|(trn|val|tst)_X(_Y)?\.txt|filter_labels_(train|valid|test)\.txt"
+    r"|(train|valid|test)_(texts|labels)\.txt)(\.gz|\.zst)?"
+)
+
+
+@dataclass(frozen=True)
+class WriteReport:
+    """What was written, and what the format could not carry of what was there."""
+
+    format: str
+    files: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def write(
+    corpus: Corpus, path: str | Path, *, format: str = "jsonl.gz", overwrite: bool = False
+) -> WriteReport:
+    """Write `corpus` as the folder `path`, whole or not at all.
+
+    A folder that is there already and not empty is refused; `overwrite` replaces it if it holds the files of
+    a corpus and nothing else.
+    """
+    if format not in _WRITERS:
+        raise InputError(f"the format {quoted(format)}", expected=f"one of {', '.join(FORMATS)}")
+    for split, data in corpus.splits().items():
+        if not len(data):
+            raise InputError(f"{split} has no rows", expected="at least one row in each split", path=path)
+    target = Path(path)
+    with errors_of_writing(target), _new_folder(target, overwrite) as folder:
+        lost = _WRITERS[format](corpus, folder)
+        files = tuple(sorted(entry.name for entry in folder.iterdir()))
+    return WriteReport(format, files, lost)
+
+
+@contextmanager
+def _new_folder(shown: Path, overwrite: bool) -> Iterator[Path]:
+    """A hidden sibling that takes the place of `shown` if the block ends without an exception."""
+    target = Path(os.path.realpath(shown))
+    made = [parent for parent in target.parents if not parent.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        clear_remains(target)
+        replaced = _occupied(target, shown, overwrite)
+        with staging(target) as staged:
+            yield staged
+            if replaced:
+                _replace(staged, target)
+            else:
+                staged.rename(target)
+    except BaseException:
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
+
+
+def _occupied(target: Path, shown: Path, overwrite: bool) -> bool:
+    """Whether there is a corpus to be replaced; `InputError` where the place is not free."""
+    if not target.exists():
+        return False
+    if not target.is_dir():
+        raise InputError("is a file", expected="a new folder", path=shown)
+    names = sorted(entry.name for entry in target.iterdir())
+    if names and not overwrite:
+        raise InputError("exists already and is not empty", expected="a new folder", path=shown)
+    foreign = next((name for name in names if not _OURS.fullmatch(name)), None)
+    if foreign is not None:
+        found = f"holds {foreign}, which is no file of a corpus, so it is not overwritten"
+        raise InputError(found, expected="a new folder", path=shown)
+    return bool(names)
+
+
+def _replace(staged: Path, target: Path) -> None:
+    """`staged` becomes `target`; the old one is put back if that fails, and removed if not."""
+    with staging(target) as aside:
+        old = aside / target.name
+        target.rename(old)
+        try:
+            staged.rename(target)
+        except OSError:
+            old.rename(target)
+            raise

@@ -1,0 +1,450 @@
+"""Bad input: each kind is one line with the file, the line, what was found and what was expected."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from format_samples import LABELS, ROWS, jsonl, put, rows_folder
+
+from tailwright.data.read import read
+from tailwright.errors import InputError
+
+GOOD = jsonl(ROWS)
+
+
+def refusal(path: Path) -> InputError:
+    """The error of reading `path`, which must be one line that starts with the file at fault."""
+    with pytest.raises(InputError) as caught:
+        read(path)
+    error = caught.value
+    assert error.path is not None
+    where = f"{error.path}:{error.line}: " if error.line else f"{error.path}: "
+    assert str(error).startswith(where)
+    assert "\n" not in str(error)
+    return error
+
+
+def assert_refused(folder: Path, file: Path, line: int | None, found: str, expected: str) -> None:
+    error = refusal(folder)
+    assert (error.path, error.line) == (file, line)
+    assert found in error.found
+    assert expected in (error.expected or "")
+
+
+JSON_ROWS = {
+    "malformed": ('{"text": "x", "labels": [0}', "malformed JSON at column 27", "one JSON object"),
+    "cut short": ('{"text": "x", "lab', "malformed JSON", "one JSON object"),
+    "two objects": (
+        '{"text": "x", "labels": []} {"text": "y", "labels": []}',
+        "Extra data",
+        "one JSON object",
+    ),
+    "no object": ("[1, 2]", "a row is [1, 2]", "an object with text and labels"),
+    "null row": ("null", "a row is null", "an object"),
+    "text of wrong type": ('{"text": 5, "labels": [0]}', "text is 5", "a string"),
+    "null text": ('{"text": null, "labels": [0]}', "text is null", "a string"),
+    "labels of wrong type": ('{"text": "x", "labels": 5}', "labels is 5", "a list of labels"),
+    "null labels": ('{"text": "x", "labels": null}', "labels is null", "a list of labels"),
+    "label of wrong type": ('{"text": "x", "labels": [1.5]}', "labels is 1.5", "a label id (an integer)"),
+    "true for a label": ('{"text": "x", "labels": [true]}', "labels is True", "a label id"),
+    "null label": ('{"text": "x", "labels": [0, null]}', "labels is null", "a label id"),
+    "no text": ('{"labels": [0]}', "no field 'text' (fields: labels)", "text and labels"),
+    "no labels": ('{"text": "x"}', "no field 'labels' (fields: text)", "text and labels"),
+    "id out of range": ('{"text": "x", "labels": [3]}', "label id 3", "an id in 0..2"),
+    "negative id": ('{"text": "x", "labels": [-1]}', "label id -1", "an id in 0..2"),
+    "huge id": ('{"text": "x", "labels": [99999999999999999999]}', "label id 99999999999999999999", "0..2"),
+    "unknown name": ('{"text": "x", "labels": ["shoos"]}', "unknown label 'shoos'", "did you mean 'shoes'?"),
+    "unknown soft name": ('{"text": "x", "labels": {"zzz": 0.5}}', "unknown label 'zzz'", "in labels.jsonl"),
+    "unknown own label": ('{"text": "x", "labels": [0], "self": 9}', "label id 9", "an id in 0..2"),
+    "unknown excluded label": ('{"text": "x", "labels": [0], "exclude": [9]}', "label id 9", "an id in 0..2"),
+    "unknown ignored label": ('{"text": "x", "labels": [0], "ignore": ["q"]}', "unknown label 'q'", "a name"),
+    "label twice": ('{"text": "x", "labels": [0, 2, 0]}', "label 0 twice in a row", "each label once"),
+    "name twice": ('{"text": "x", "labels": ["hats", "hats"]}', "label 'hats' twice", "each label once"),
+    "id and name of one": ('{"text": "x", "labels": [0, "hats"]}', "label 'hats' twice", "each label once"),
+    "soft label twice": ('{"text": "x", "labels": {"hats": 1, "hats": 1}}', "label 'hats' twice", "each"),
+    "field twice": ('{"text": "x", "labels": [0], "text": "y"}', "the field 'text' twice", "each once"),
+    "soft value 0": ('{"text": "x", "labels": {"hats": 0}}', "soft value 0.0 of label 'hats'", "in (0, 1]"),
+    "soft value above 1": ('{"text": "x", "labels": [1], "relevance": [1.7]}', "soft value 1.7", "in (0, 1]"),
+    "soft value negative": ('{"text": "x", "labels": [1], "relevance": [-1]}', "soft value -1.0", "(0, 1]"),
+    "soft value too small": ('{"text": "x", "labels": [1], "relevance": [1e-60]}', "value 1e-60", "(0, 1]"),
+    "soft value NaN": ('{"text": "x", "labels": [1], "relevance": [NaN]}', "soft value nan", "in (0, 1]"),
+    "soft value a string": (
+        '{"text": "x", "labels": [1], "relevance": ["1"]}',
+        "relevance is '1'",
+        "a number",
+    ),
+    "relevance too short": (
+        '{"text": "x", "labels": [0, 1], "relevance": [1]}',
+        "1 relevance values for 2",
+        "as",
+    ),
+    "relevance no list": (
+        '{"text": "x", "labels": [1], "relevance": 1}',
+        "relevance is 1",
+        "a list of numbers",
+    ),
+    "relevance and soft": (
+        '{"text": "x", "labels": {"hats": 1}, "relevance": [1]}',
+        "also relevance",
+        "one of",
+    ),
+    "weight NaN": ('{"text": "x", "labels": [], "weight": NaN}', "weight nan", "a number >= 0"),
+    "weight infinite": ('{"text": "x", "labels": [], "weight": 1e39}', "weight 1e+39", "a number >= 0"),
+    "weight negative": ('{"text": "x", "labels": [], "weight": -0.5}', "weight -0.5", "a number >= 0"),
+    "weight a string": ('{"text": "x", "labels": [], "weight": "1"}', "weight is '1'", "a number"),
+    "origin without row": (
+        '{"text": "x", "labels": [], "origin": {"method": "eda"}}',
+        "origin is",
+        "an integer",
+    ),
+    "half a surrogate pair": (r'{"text": "\ud800", "labels": []}', "text is", "valid Unicode"),
+    "a string after lists": ('{"text": "x", "labels": "hats"}', "labels is 'hats'", "a list as in the rows"),
+    "nested too deeply": ('{"text": "x", "labels": ' + "[" * 100_000, "JSON that cannot be read", ""),
+}
+
+
+@pytest.mark.parametrize("case", JSON_ROWS)
+def test_a_bad_row_is_refused_with_its_line(tmp_path, case):
+    row, found, expected = JSON_ROWS[case]
+    file = rows_folder(tmp_path, GOOD + row + "\n" + GOOD, LABELS)
+    assert_refused(tmp_path, file, 3, found, expected)
+
+
+@pytest.mark.parametrize("case", JSON_ROWS)
+def test_a_bad_row_is_refused_with_its_line_after_blank_lines(tmp_path, case):
+    row, found, expected = JSON_ROWS[case]
+    file = rows_folder(tmp_path, GOOD + "\n\n" + row + "\n", LABELS)
+    assert_refused(tmp_path, file, 5, found, expected)
+
+
+def test_a_bad_row_far_down_a_compressed_file_is_refused_with_its_line(tmp_path):
+    put(tmp_path / "labels.jsonl", jsonl(LABELS))
+    file = put(tmp_path / "train.jsonl.gz", GOOD * 40_000 + '{"text": "x", "labels": [3]}\n')
+    assert_refused(tmp_path, file, 80_001, "label id 3", "an id in 0..2")
+
+
+def test_a_negative_id_without_a_labels_file_is_refused(tmp_path):
+    file = rows_folder(tmp_path, GOOD + '{"text": "x", "labels": [-1]}\n')
+    assert_refused(tmp_path, file, 3, "label id -1", "an id >= 0")
+
+
+def test_a_name_that_two_labels_share_is_refused_where_a_row_refers_to_it(tmp_path):
+    file = rows_folder(tmp_path, '{"text": "x", "labels": ["hats"]}\n', [*LABELS, {"id": 3, "text": "hats"}])
+    assert_refused(tmp_path, file, 1, "label name 'hats', which two labels share", "a name of one label")
+
+
+def test_a_json_list_instead_of_lines_is_refused(tmp_path):
+    file = rows_folder(tmp_path, '[\n{"text": "x", "labels": []}\n]\n')
+    assert_refused(tmp_path, file, 1, "a JSON list", "one JSON object a line")
+
+
+CSV_ROWS = {
+    "too few cells": ("text,labels\na,x\nb\n", 3, "1 cells", "2 as in the header"),
+    "too many cells": ("text,labels\na,x\nb,x,y\n", 3, "3 cells", "2 as in the header"),
+    "open quote": ('text,labels\na,x\n"b,x\n', 3, "a wrongly quoted cell", "closed"),
+    "text after a quote": ('text,labels\n"a\nb",x\n"b"c,x\n', 4, "a wrongly quoted cell", "doubled"),
+    "missing column": ("text,tags\na,x\n", 1, "the columns ['text', 'tags']", "a text and its labels"),
+    "column twice": ("text,labels,text\na,x,b\n", 1, "the column 'text' twice", "each once"),
+    "label twice": ('text,labels\n"a\nb",x\nc,x|y|x\n', 4, "label 'x' twice in a row", "each label once"),
+    "bad JSON cell": ('text,labels\na,"[1, 2"\n', 2, "malformed JSON", ""),
+    "wrong JSON cell": ('text,labels\na,"[1.5]"\n', 2, "labels is 1.5", "a label id"),
+    "bad weight": ("text,labels,weight\na,x,\nb,x,heavy\n", 3, "weight is 'heavy'", "a number"),
+    "weight NaN": ("text,labels,weight\na,x,1\nb,x,nan\n", 3, "weight nan", "a number >= 0"),
+    "bad relevance": ("text,labels,relevance\na,x,much\n", 2, "relevance is 'much'", "a number"),
+    "relevance too long": (
+        "text,labels,relevance\na,x,1|1\n",
+        2,
+        "2 relevance values for 1 labels",
+        "as many",
+    ),
+    "soft value 2": ("text,labels,relevance\na,x,1\nb,x,2\n", 3, "soft value 2.0 of label 'x'", "in (0, 1]"),
+    "bad origin": (
+        "text,labels,origin_row,origin_method\na,x,1.5,\n",
+        2,
+        "origin_row is '1.5'",
+        "an integer",
+    ),
+    "no rows": ("text,labels\n", 1, "a header without rows", "at least one row"),
+}
+
+
+@pytest.mark.parametrize("case", CSV_ROWS)
+def test_a_bad_csv_row_is_refused_with_its_line(tmp_path, case):
+    content, line, found, expected = CSV_ROWS[case]
+    file = put(tmp_path / "train.csv", content)
+    assert_refused(tmp_path, file, line, found, expected)
+
+
+def test_soft_cells_and_relevance_together_are_refused(tmp_path):
+    file = put(tmp_path / "train.csv", 'text,labels,relevance\na,"{""x"": 0.5}",1\n')
+    assert_refused(
+        tmp_path, file, None, "labels with values of their own, and also relevance", "one of the two"
+    )
+
+
+LABEL_FILES = {
+    "id twice": (
+        '{"id": 1, "text": "a"}\n{"id": "1", "text": "b"}\n',
+        2,
+        "label id '1' a second time",
+        "each id",
+    ),
+    "null id": ('{"id": 0, "text": "a"}\n{"id": null, "text": "b"}\n', 2, "id is null", "a label id"),
+    "missing id": ('{"id": 0, "text": "a"}\n{"text": "b"}\n', 2, "id is null", "a label id"),
+    "text of wrong type": ('{"id": 0, "text": "a"}\n{"id": 1, "text": 5}\n', 2, "text is 5", "a string"),
+    "no text": ('{"id": 0, "gnd": "a"}\n', 1, "the fields id, gnd", "the text or the name of each label"),
+    "no object": ('"a"\n', 1, "a label is 'a'", "an object with id and text"),
+    "malformed": ('{"id": 0, "text": "a"}\n{"id": 1\n', 2, "malformed JSON", "one JSON object"),
+}
+
+
+@pytest.mark.parametrize("case", LABEL_FILES)
+def test_a_bad_labels_file_is_refused_with_its_line(tmp_path, case):
+    content, line, found, expected = LABEL_FILES[case]
+    rows_folder(tmp_path, GOOD)
+    file = put(tmp_path / "labels.jsonl", content)
+    assert_refused(tmp_path, file, line, found, expected)
+
+
+PARQUET = {
+    "missing column": ({"text": ["a"], "tags": [["x"]]}, None, "the columns text", "text and labels"),
+    "null text": ({"text": ["a", None], "labels": [[0], [1]]}, 2, "text is null", "a string"),
+    "null label": ({"text": ["a"], "labels": [[0, None]]}, 1, "labels is null", "a label id"),
+    "wrong type": ({"text": ["a"], "labels": [[0.5]]}, 1, "labels is 0.5", "a label id"),
+    "weight NaN": ({"text": ["a"], "labels": [[0]], "weight": [float("nan")]}, 1, "weight nan", ">= 0"),
+    "label twice": ({"text": ["a", "b"], "labels": [[0], [1, 1]]}, 2, "label 1 twice", "each label once"),
+    "no rows": ({"text": [], "labels": []}, None, "no rows", "at least one row"),
+}
+
+
+@pytest.mark.parametrize("case", PARQUET)
+def test_a_bad_parquet_row_is_refused_with_its_number(tmp_path, case):
+    columns, line, found, expected = PARQUET[case]
+    file = tmp_path / "train.parquet"
+    pyarrow.parquet.write_table(pa.table(columns), file)
+    assert_refused(tmp_path, file, line, found, expected)
+
+
+@pytest.mark.parametrize("content", [b"no parquet at all", b"PAR1 cut off"])
+def test_a_file_that_is_no_parquet_is_refused(tmp_path, content):
+    file = put(tmp_path / "train.parquet", content)
+    assert_refused(tmp_path, file, None, "no Parquet data", "a Parquet file")
+
+
+REPOSITORY = {
+    "too few rows": (
+        "trn_X_Y.txt",
+        "3 4\n0:1\n1:1\n",
+        1,
+        "2 lines after a header of 3 rows",
+        "as many lines",
+    ),
+    "too many rows": (
+        "trn_X_Y.txt",
+        "1 4\n0:1\n1:1\n",
+        1,
+        "2 lines after a header of 1 rows",
+        "as many lines",
+    ),
+    "label beyond the header": (
+        "trn_X_Y.txt",
+        "2 4\n0:1\n4:1\n",
+        3,
+        "label id 4",
+        "0..3, as the header says",
+    ),
+    "no header": ("trn_X_Y.txt", "0:1\n1:1\n", 1, "the header '0:1'", "two numbers: rows labels"),
+    "header of features": ("trn_X_Y.txt", "2 9 4\n0:1\n1:1\n", 1, "`rows features labels`", "raw text"),
+    "no pair": ("trn_X_Y.txt", "2 4\n0:1\n1\n", 3, "'1'", "label:value"),
+    "value of wrong type": ("trn_X_Y.txt", "2 4\n0:1\n1:much\n", 3, "'1:much'", "label:value"),
+    "value above 1": ("trn_X_Y.txt", "2 4\n0:1\n1:1.5\n", 3, "soft value 1.5 of label 1", "in (0, 1]"),
+    "value NaN": ("trn_X_Y.txt", "2 4\n0:1\n1:nan\n", 3, "soft value nan of label 1", "in (0, 1]"),
+    "label twice": ("trn_X_Y.txt", "2 4\n0:1\n1:1 1:1\n", 3, "label 1 twice in a row", "each label once"),
+    "other label count": ("tst_X_Y.txt", "1 5\n4:1\n", 1, "5 labels in the header", "4 as in trn_X_Y.txt"),
+    "text lines": ("trn_X.txt", "only one\n", None, "1 lines", "2 as in trn_X_Y.txt"),
+    "label text lines": ("Y.txt", "a\nb\n", None, "2 lines", "4, one for each label of the header"),
+    "filter row": ("filter_labels_train.txt", "0 1\n2 1\n", 2, "the pair 2 1", "a row in 0..1"),
+    "filter label": ("filter_labels_train.txt", "0 4\n", 1, "the pair 0 4", "a label in 0..3"),
+    "filter line": ("filter_labels_train.txt", "0 1\n0\n", 2, "'0'", "two numbers: row label"),
+    "empty texts": ("trn_X.txt", "", None, "an empty file", "at least one row"),
+    "empty matrix": ("trn_X_Y.txt", "", None, "an empty file", "at least one row"),
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("case", REPOSITORY)
+def test_a_bad_repository_file_is_refused_with_its_line(tmp_path, case, suffix):
+    name, content, line, found, expected = REPOSITORY[case]
+    files = {"trn_X_Y.txt": "2 4\n0:1\n1:1\n", "trn_X.txt": "a\nb\n", "Y.txt": "a\nb\nc\nd\n"}
+    for other in files.keys() - {name}:
+        put(tmp_path / other, files[other])
+    file = put(tmp_path / f"{name}{suffix}", content)
+    assert_refused(tmp_path, file, line, found, expected)
+
+
+def test_texts_and_labels_of_different_length_are_refused(tmp_path):
+    put(tmp_path / "train_texts.txt", "a\nb\n")
+    file = put(tmp_path / "train_labels.txt", "x\n")
+    assert_refused(tmp_path, file, None, "1 lines", "2 as in train_texts.txt")
+
+
+def test_texts_without_labels_are_refused(tmp_path):
+    put(tmp_path / "train_texts.txt", "a\nb\n")
+    assert_refused(tmp_path, tmp_path, None, "no train_labels.txt", "texts and labels")
+
+
+def test_raw_json_without_its_label_file_is_refused(tmp_path):
+    put(tmp_path / "trn.json", '{"title": "a", "target_ind": [], "target_rel": []}\n')
+    assert_refused(tmp_path, tmp_path, None, "no lbl.json", "trn.json and lbl.json")
+
+
+@pytest.mark.parametrize(
+    "name", ["train.jsonl", "train.jsonl.gz", "train.jsonl.zst", "train.csv", "train.parquet"]
+)
+def test_an_empty_file_is_refused(tmp_path, name):
+    file = put(tmp_path / name, "")
+    assert_refused(tmp_path, file, None, "an empty file", "at least one row")
+
+
+@pytest.mark.parametrize("content", ["\n", " \n\n", "\ufeff"])
+def test_a_file_of_blank_lines_is_refused(tmp_path, content):
+    file = put(tmp_path / "train.jsonl", content)
+    assert_refused(tmp_path, file, None, "an empty file", "at least one row")
+
+
+NOT_UTF8 = {
+    "train.jsonl": (b'{"text": "a", "labels": []}\n{"text": "caf\xe9", "labels": []}\n', 2),
+    "train.jsonl.gz": (b'{"text": "a", "labels": [], "other": "caf\xe9"}\n', 1),
+    "train.csv": (b"text,labels\na,x\ncaf\xe9,x\n", 3),
+    "train.tsv": (b"text\tlabels\tother\na\tx\t-\na\tx\tcaf\xe9\n", 3),
+    "train.txt": (b"__label__x caf\n__label__x caf\xe9\n", 2),
+}
+
+
+@pytest.mark.parametrize("name", NOT_UTF8)
+def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path, name):
+    content, line = NOT_UTF8[name]
+    file = put(tmp_path / name, content)
+    found, expected = "bytes that are not UTF-8 ('\\xe9')", "UTF-8; convert the file"
+    assert_refused(tmp_path, file, line, found, expected)
+
+
+def test_raw_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+    put(tmp_path / "trn_X_Y.txt", "2 1\n0:1\n0:1\n")
+    file = put(tmp_path / "trn_X.txt", b"a\ncaf\xe9\n")
+    assert_refused(tmp_path, file, 2, "bytes that are not UTF-8", "convert the file")
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+@pytest.mark.parametrize("kept", [0.3, 0.9, 0.999])
+@pytest.mark.parametrize("name", ["train.jsonl", "train.csv", "train.txt"])
+def test_a_truncated_file_is_refused_by_name(tmp_path, compression, kept, name):
+    content = {
+        "train.jsonl": jsonl([{"text": str(i * 7919), "labels": [i % 5]} for i in range(2000)]),
+        "train.csv": "text,labels\n" + "".join(f"{i * 7919},{i % 5}\n" for i in range(2000)),
+        "train.txt": "".join(f"__label__x {i * 7919}\n" for i in range(2000)),
+    }[name]
+    suffix = {"gzip": ".gz", "zstd": ".zst"}[compression]
+    file = put(tmp_path / f"{name}{suffix}", content)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * kept)])
+    assert_refused(tmp_path, file, None, f"truncated or damaged {compression} data", f"a whole {compression}")
+
+
+def test_a_damaged_gzip_is_refused_by_name(tmp_path):
+    data = bytearray(gzip.compress(GOOD.encode() * 50))
+    data[-8] ^= 255  # the checksum
+    (tmp_path / "train.jsonl.gz").write_bytes(data)
+    assert_refused(
+        tmp_path, tmp_path / "train.jsonl.gz", None, "truncated or damaged gzip data", "a whole gzip"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("train.jsonl", "train.jsonl.gz"),
+        ("train.jsonl", "train.csv"),
+        ("test.tsv", "test.parquet"),
+        ("valid.jsonl", "dev.jsonl"),
+        ("labels.jsonl", "labels.txt"),
+    ],
+)
+def test_two_files_for_one_thing_are_refused_by_name(tmp_path, one, other):
+    put(tmp_path / "train.jsonl", GOOD)
+    for name in (one, other):
+        put(tmp_path / name, GOOD)
+    error = refusal(tmp_path)
+    assert error.path == tmp_path
+    assert one in error.found
+    assert other in error.found
+
+
+def test_two_texts_of_one_split_are_refused_by_name(tmp_path):
+    put(tmp_path / "trn_X_Y.txt", "1 1\n0:1\n")
+    put(tmp_path / "trn_X.txt", "a\n")
+    put(tmp_path / "trn_X.txt.gz", "a\n")
+    assert_refused(tmp_path, tmp_path, None, "trn_X.txt and trn_X.txt.gz side by side", "one of them")
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path):
+    assert_refused(tmp_path / "nowhere", tmp_path / "nowhere", None, "no such file or folder", "")
+
+
+def test_a_folder_with_nothing_recognisable_says_what_was_looked_for(tmp_path):
+    put(tmp_path / "data.xlsx", "x")
+    error = refusal(tmp_path)
+    assert "it has data.xlsx" in error.found
+    for name in ("train.jsonl", "trn.json", "trn_X_Y.txt", "train_texts.txt", "__label__"):
+        assert name in (error.expected or "")
+
+
+def test_an_empty_folder_says_so(tmp_path):
+    assert "it has nothing" in refusal(tmp_path).found
+
+
+def test_a_file_of_unknown_suffix_says_which_are_known(tmp_path):
+    file = put(tmp_path / "data.xlsx", "x")
+    assert_refused(
+        file, file, None, "the suffix '.xlsx'", ".jsonl, .json, .csv, .tsv, .parquet, .txt (fastText)"
+    )
+
+
+def test_a_text_file_that_is_not_fasttext_is_refused(tmp_path):
+    file = put(tmp_path / "data.txt", "just words\n")
+    assert_refused(file, file, None, "lines without __label__", "fastText lines")
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "parquet"])
+def test_what_may_not_be_read_is_refused_by_name(tmp_path, what):
+    if not hasattr(os, "setuid") or os.getuid() != 0:
+        pytest.skip("only root can become somebody who may read nothing")
+    folder = tmp_path / "data"
+    secret = rows_folder(folder, GOOD)
+    if what == "parquet":
+        secret.unlink()
+        secret = put(folder / "train.parquet", b"PAR1")
+    at_fault = folder if what == "folder" else secret
+    at_fault.chmod(0)
+    # Everything is imported first: the unprivileged user may not be allowed to read the library either.
+    code = """
+import os, sys
+from tailwright.data.read import read
+from tailwright.errors import InputError
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    read(sys.argv[1])
+except InputError as error:
+    print(error)
+"""
+    for parent in [tmp_path, *tmp_path.parents][:3]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{at_fault}: no permission to read it, expected a readable file\n"
