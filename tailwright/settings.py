@@ -14,6 +14,11 @@ from tailwright.registry import unknown
 Settings = TypeVar("Settings")
 
 
+@dataclasses.dataclass(frozen=True)
+class NoSettings:
+    """Of a method that has nothing to set."""
+
+
 def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     """The dataclass `kind` with some fields set; values may be text, as from a command line.
 

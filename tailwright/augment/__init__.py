@@ -12,10 +12,12 @@ A method enters at one door and says which on its card:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tailwright.registry import Registry
+from tailwright.settings import NoSettings, settings_from
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
@@ -50,6 +52,10 @@ class RowAugmenter(ABC):
     """
 
     card: ClassVar[AugmenterCard]
+    Settings: ClassVar[type] = NoSettings
+
+    def __init__(self, settings: Any = None) -> None:
+        self.settings = self.Settings() if settings is None else settings
 
     @abstractmethod
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
@@ -59,10 +65,21 @@ class RowAugmenter(ABC):
 augmenters: Registry[type[RowAugmenter]] = Registry("augmenter", "tailwright.augment")
 
 
-def augment(corpus: Corpus, method: str | RowAugmenter, *, seed: int = 0, workers: int = 1) -> Corpus:
+def augment(
+    corpus: Corpus,
+    method: str | RowAugmenter,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+) -> Corpus:
     """The corpus with the new rows of `method` (a name or an instance) behind its training rows."""
     from tailwright.data.dataset import Dataset
 
-    augmenter = augmenters.get(method)() if isinstance(method, str) else method
+    if isinstance(method, str):
+        kind = augmenters.get(method)
+        augmenter = kind(settings_from(kind.Settings, settings or {}))
+    else:
+        augmenter = method
     new = augmenter.new_rows(corpus, seed=seed, workers=workers)
     return corpus.with_train(Dataset.concat([corpus.train, new]))

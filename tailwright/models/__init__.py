@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tailwright.registry import Registry
+from tailwright.settings import NoSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,11 +40,6 @@ class ModelCard:
         unknown = set(self.reads) - set(READS)
         if unknown:
             raise ValueError(f"reads must be among {READS}, got {sorted(unknown)}")
-
-
-@dataclass(frozen=True)
-class NoSettings:
-    """Of a model that has nothing to set."""
 
 
 class Model(ABC):
