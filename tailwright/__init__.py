@@ -21,10 +21,10 @@ _HOME_OF = {
     "augment": "tailwright.augment",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
-    "fit": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
     "load": "tailwright.runs",
     "read": "tailwright.data.read",
+    "train": "tailwright.runs",
     "write": "tailwright.data.write",
 }
 
@@ -36,10 +36,10 @@ __all__ = [
     "augment",
     "demo_corpus",
     "evaluate",
-    "fit",
     "inspect",
     "load",
     "read",
+    "train",
     "write",
 ]
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tailwright.data.inspect import inspect
     from tailwright.data.read import read
     from tailwright.data.write import write
-    from tailwright.runs import evaluate, fit, load
+    from tailwright.runs import evaluate, load, train
 
 
 def __getattr__(name: str) -> Any:

@@ -23,14 +23,14 @@ from tailwright.errors import InputError
 def saved(tmp_path_factory) -> Path:
     """A real run folder of a model with features, strings, sparse matrices and arrays."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    tw.fit(tiny_corpus(rows=30), "label-matcher").save(folder)
+    tw.train(tiny_corpus(rows=30), "label-matcher").save(folder)
     return folder
 
 
 @pytest.mark.parametrize("model", ["popularity", "label-matcher"])
 def test_a_loaded_run_says_what_the_saved_one_said(model, tmp_path):
     corpus = tiny_corpus()
-    run = tw.fit(corpus, model, seed=4)
+    run = tw.train(corpus, model, seed=4)
     run.save(tmp_path / "run")
     loaded = tw.load(tmp_path / "run")
     assert loaded.predict(["an apple", ""], k=3) == run.predict(["an apple", ""], k=3)
@@ -40,7 +40,7 @@ def test_a_loaded_run_says_what_the_saved_one_said(model, tmp_path):
 
 
 def test_predictions_are_ids_names_and_scores():
-    said = tw.fit(tiny_corpus(), "label-matcher").predict(["guitar", "nothing of it"], k=2)
+    said = tw.train(tiny_corpus(), "label-matcher").predict(["guitar", "nothing of it"], k=2)
     assert said.names[0][0] == "guitar things"
     assert said.ids[0][0] == "6"
     assert said.scores[0] == sorted(said.scores[0], reverse=True)
@@ -49,7 +49,7 @@ def test_predictions_are_ids_names_and_scores():
 
 def test_excluded_pairs_are_neither_rewarded_nor_punished():
     corpus = tiny_corpus()
-    run = tw.fit(corpus, "label-matcher")
+    run = tw.train(corpus, "label-matcher")
     texts, right = ["apple things", "bridge things"], pairs_from_lists([[1], [0]], 11)
     wrong_first = Dataset(["apple bridge things", "bridge things apple"], right)
     excluded = pairs_from_lists([[0], [1]], 11)
@@ -60,20 +60,20 @@ def test_excluded_pairs_are_neither_rewarded_nor_punished():
 
 def test_metrics_come_by_frequency_too():
     corpus = tiny_corpus()
-    found = tw.evaluate(tw.fit(corpus, "popularity"), corpus.train)
+    found = tw.evaluate(tw.train(corpus, "popularity"), corpus.train)
     assert {"P@1", "nDCG@5", "PSP@5", "PSnDCG@5", "R@10"} <= found.keys()
     assert found["slices"].keys() == {"head", "torso", "tail", "unseen"}
 
 
 def test_two_training_rows_have_no_propensities():
     corpus = tw.data.corpus_from_lists(["a", "b"], [[0], [1]], ["x", "y"])
-    found = tw.evaluate(tw.fit(corpus, "popularity"), corpus.train)
+    found = tw.evaluate(tw.train(corpus, "popularity"), corpus.train)
     assert "P@1" in found
     assert "PSP@1" not in found
 
 
 def test_rows_over_other_labels_are_refused():
-    run = tw.fit(tiny_corpus(), "popularity")
+    run = tw.train(tiny_corpus(), "popularity")
     with pytest.raises(InputError, match="found rows over 2 labels, expected the run's 11"):
         tw.evaluate(run, Dataset(["a"], pairs_from_lists([[0]], 2)))
 
@@ -82,7 +82,9 @@ def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
     rewrite(
-        folder, "run.json", json.dumps({"model": "os", "settings": {}, "seed": 0, "train_rows": 30}).encode()
+        folder,
+        "run.json",
+        json.dumps({"model": "os", "settings": {}, "augment": [], "seed": 0, "train_rows": 30}).encode(),
     )
     with pytest.raises(InputError, match="unknown model 'os'"):
         tw.load(folder)
@@ -93,15 +95,15 @@ def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
     [
         [],
         {},
-        {"model": 1, "settings": {}, "seed": 0, "train_rows": 3},
-        {"model": "popularity", "settings": {}, "seed": 0, "train_rows": True},
+        {"model": 1, "settings": {}, "augment": [], "seed": 0, "train_rows": 3},
+        {"model": "popularity", "settings": {}, "augment": [], "seed": 0, "train_rows": True},
     ],
 )
 def test_wrong_facts_in_a_run_are_an_input_error(saved, tmp_path, facts):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
     rewrite(folder, "run.json", json.dumps(facts).encode())
-    with pytest.raises(InputError, match=r"expected .*: (str|int|dict)"):
+    with pytest.raises(InputError, match=r"expected .*: (str|int|dict|list)"):
         tw.load(folder)
 
 

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from tailwright import __version__
-from tailwright.cli import augmenters, convert, demo, inspect, models
+from tailwright.cli import augment, augmenters, convert, demo, evaluate, inspect, models, predict, train
 from tailwright.errors import TailwrightError
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
@@ -25,6 +25,10 @@ app.command("demo")(demo.demo)
 app.add_typer(data, name="data")
 data.command("inspect")(inspect.inspect)
 data.command("convert")(convert.convert)
+app.command("augment")(augment.augment)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("predict")(predict.predict)
 app.command("models")(models.models)
 app.command("augmenters")(augmenters.augmenters)
 

@@ -44,7 +44,7 @@ def demo(
     test = corpus.splits()["test"]
     metrics: dict[str, dict[str, Any]] = {}
     for name in SCORERS:
-        run = tw.fit(corpus, name, seed=seed)
+        run = tw.train(corpus, name, seed=seed)
         metrics[name] = tw.evaluate(run, test)
     out.text()
     out.table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset, arrow_strings, feed_strings
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,16 @@ class Corpus:
             return self
         train, held_out = self.train.split(valid, seed)
         return replace(self, train=train, valid=held_out)
+
+    def digest(self) -> str:
+        """A fingerprint of every column of every split and of the labels: equal for equal corpora."""
+        digest = hashlib.blake2b(digest_size=16)
+        for column in (self.labels.ids, self.labels.names, self.labels.texts):
+            feed_strings(digest, column)
+        for name, split in self.splits().items():
+            digest.update(name.encode())
+            split.feed(digest)
+        return digest.hexdigest()
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Keep the corpus in a safe folder, lossless, all of it or nothing; `load` brings it back."""

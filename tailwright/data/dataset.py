@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.pairs import checked, empty_pairs, same_pairs, stack_pairs
+from tailwright.data.pairs import checked, empty_pairs, pairs_from_parts, same_pairs, stack_pairs
 from tailwright.streams import stream
 
 PAIR_COLUMNS = ("targets", "ignored", "excluded")
@@ -179,10 +180,31 @@ class Dataset:
         kept = share_of(len(self), 1 - Fraction(str(valid)))
         return self.take(np.sort(order[:kept])), self.take(np.sort(order[kept:]))
 
+    def binarised(self, threshold: float) -> Dataset:
+        """Hard labels only: targets of at least `threshold` become 1, the others are dropped."""
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold must be in (0, 1], got {threshold}")
+        kept = self.targets.data >= np.float32(threshold)
+        rows = np.repeat(np.arange(len(self)), np.diff(self.targets.indptr))[kept]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self)))])
+        ones = np.ones(int(kept.sum()), dtype=np.float32)
+        return replace(self, targets=pairs_from_parts(ones, self.targets.indices[kept], indptr, self.labels))
+
     def originals(self) -> Dataset:
         """The rows that no augmentation made."""
         original = self.origin.is_original()
         return self if bool(original.all()) else self.take(np.flatnonzero(original))
+
+    def feed(self, digest: hashlib.blake2b) -> None:
+        """Put every column into a hash."""
+        feed_strings(digest, self.texts)
+        for name in PAIR_COLUMNS:
+            pairs = getattr(self, name)
+            for part in (pairs.indptr.astype(np.int64), pairs.indices.astype(np.int64), pairs.data):
+                digest.update(np.ascontiguousarray(part).data)
+        digest.update(self.weights.data)
+        digest.update(self.origin.rows.data)
+        digest.update("\0".join(self.origin.names()).encode())
 
     def same_as(self, other: Dataset) -> bool:
         """Whether every column is equal, bit for bit."""
@@ -212,6 +234,17 @@ def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Large
     if array.null_count:
         raise ValueError("a text is null; use an empty string")
     return array
+
+
+def feed_strings(digest: hashlib.blake2b, strings: pa.LargeStringArray) -> None:
+    """Put a column of strings into a hash: their lengths, then their bytes."""
+    if not len(strings):
+        return
+    _, offsets, values = strings.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    digest.update(np.diff(bounds).data)
+    if values is not None:
+        digest.update(memoryview(values)[bounds[0] : bounds[-1]])
 
 
 def _freeze(owner: object, name: str, dtype: type) -> None:

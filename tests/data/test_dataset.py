@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import datasets
+from strategies import corpora, datasets
 
 from tailwright.data import Corpus, Dataset, LabelSpace, Origin, corpus_from_lists
 from tailwright.data.dataset import arrow_strings, share_of
@@ -168,3 +168,22 @@ def test_splits_over_other_labels_are_refused():
 def test_label_ids_must_be_unique():
     with pytest.raises(ValueError, match="not unique"):
         LabelSpace(arrow_strings(["a", "a"]))
+
+
+@given(corpora(), st.data())
+def test_equal_corpora_have_equal_digests_and_others_do_not(corpus, draws):
+    again = Corpus(corpus.train.take(np.arange(len(corpus.train))), corpus.labels, corpus.valid, corpus.test)
+    assert again.digest() == corpus.digest()
+    column = draws.draw(st.sampled_from(["texts", "targets", "weights", "ignored", "excluded", "origin"]))
+    other = draws.draw(datasets(labels=len(corpus.labels), min_rows=1))
+    other = other.take(np.resize(np.arange(len(other)), len(corpus.train)))
+    changed = corpus.with_train(replace(corpus.train, **{column: getattr(other, column)}))
+    assert (changed.digest() == corpus.digest()) == changed.train.same_as(corpus.train)
+
+
+@given(datasets(), st.sampled_from([0.1, 0.5, 1.0]))
+def test_binarised_rows_keep_what_is_above_the_threshold_as_ones(data, threshold):
+    hard = data.binarised(threshold)
+    assert (hard.targets.toarray() == (data.targets.toarray() >= np.float32(threshold))).all()
+    assert hard.texts.equals(data.texts)
+    assert np.array_equal(hard.weights, data.weights)

@@ -1,0 +1,78 @@
+"""`tailwright augment`: a corpus with the rows that an augmentation adds, for this or any other trainer."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailwright.cli.config import Asked
+from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.output import Output
+
+
+def augment(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    methods: Annotated[
+        list[str], typer.Option("--method", help="See `tailwright augmenters`; may be repeated.")
+    ],
+    target: Annotated[Path, typer.Option("--out", metavar="OUT", help="The folder to write.")],
+    to: Annotated[str, typer.Option("--format", help="As in `tailwright data convert`.")] = "jsonl.gz",
+    binarise: Annotated[
+        float | None,
+        typer.Option("--binarise", help="Make soft labels of at least this value hard, and drop the others."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="METHOD.NAME=VALUE", help="A setting of an augmentation."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Add training rows and write the corpus; validation and test rows stay as they are.
+
+    Trainers that take hard labels only want `--binarise 0.5`; then nothing soft is left.
+
+    Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+    asked = Asked()
+    for assignment in assignments or []:
+        asked.set(assignment)
+
+    import tailwright as tw
+    from tailwright.errors import InputError
+
+    if asked.settings:
+        raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
+    corpus = tw.read(path, seed=seed)
+    rows_in = len(corpus.train)
+    start = time.perf_counter()
+    for method in methods:
+        corpus = tw.augment(corpus, method, settings=asked.augment_settings.get(method), seed=seed)
+    if binarise is not None:
+        corpus = corpus.with_train(corpus.train.binarised(binarise))
+    seconds = time.perf_counter() - start
+    report = tw.write(corpus, target, format=to, overwrite=overwrite)
+    if report.lost:
+        out.note(f"the format {report.format} cannot carry: {', '.join(report.lost)}")
+    rows_out = len(corpus.train)
+    out.text(f"wrote {target} as {report.format}: {rows_in:,} rows became {rows_out:,}")
+    out.result(
+        {
+            "path": str(target),
+            "format": report.format,
+            "method": methods,
+            "rows_in": rows_in,
+            "rows_out": rows_out,
+            "lost": list(report.lost),
+            "seconds": round(seconds, 3),
+        }
+    )

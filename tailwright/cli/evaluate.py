@@ -1,0 +1,53 @@
+"""`tailwright evaluate`: the metrics of a run on a corpus's test rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailwright.cli.metrics import show_metrics
+from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.output import Output
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus over the same labels.")],
+    split: Annotated[str, typer.Option("--split", help="test, valid or train.")] = "test",
+    propensity: Annotated[
+        str,
+        typer.Option("--propensity", help="default (0.55, 1.5), amazon (0.6, 2.6) or wikipedia (0.5, 0.4)."),
+    ] = "default",
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
+
+    Example: `tailwright evaluate run/ data/`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+
+    import tailwright as tw
+    from tailwright.errors import InputError
+    from tailwright.labels import PROPENSITY_PRESETS
+    from tailwright.registry import unknown
+
+    if propensity not in PROPENSITY_PRESETS:
+        raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
+    run = tw.load(folder)
+    corpus = tw.read(path, seed=seed)
+    if not corpus.labels.ids.equals(run.labels.ids):
+        found = f"found {len(corpus.labels):,} labels"
+        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folder}", path=path)
+    splits = corpus.splits()
+    if split not in splits:
+        raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
+    metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity])
+    show_metrics(out, metrics, f"{run.model.card.name} on {len(splits[split]):,} {split} rows, in percent:")
+    out.result({"run": str(folder), "path": str(path), "split": split, "metrics": metrics})

@@ -1,0 +1,96 @@
+"""`tailwright train`: fit a classifier on a corpus, with or without augmentation."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tailwright.cli.config import Asked, read_config
+from tailwright.cli.metrics import show_metrics
+from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.output import Output
+
+
+def train(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    out_folder: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to write.")],
+    model: Annotated[
+        str | None, typer.Option("--model", help="See `tailwright models`.", show_default="auto")
+    ] = None,
+    augment: Annotated[
+        list[str] | None,
+        typer.Option("--augment", help="See `tailwright augmenters`; `none` for none.", show_default="auto"),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A TOML file; options go before it.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting of the model, or AUGMENTATION.NAME=VALUE."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The same seed, the same run.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Train a classifier, save it as a run folder, and measure it on the test rows if there are any.
+
+    The log and the checkpoints of an unfinished training are in RUN.partial; `--resume` goes on from there to
+    the same weights as an undisturbed training.
+
+    Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+    asked = read_config(config) if config is not None else Asked()
+    asked.model = model or asked.model
+    asked.augment = augment or asked.augment
+    asked.seed = asked.seed if seed is None else seed
+    for assignment in assignments or []:
+        asked.set(assignment)
+
+    import tailwright as tw
+    from tailwright.runs.choice import choose
+    from tailwright.training.workplace import peak_rss_mb
+
+    corpus = tw.read(path, seed=asked.seed)
+    chosen = choose(corpus, asked.model, asked.augment)
+    for reason in chosen.reasons:
+        out.note(reason)
+    start = time.perf_counter()
+    run = tw.train(
+        corpus,
+        chosen.model,
+        augment=chosen.augment,
+        settings=asked.settings,
+        augment_settings=asked.augment_settings,
+        seed=asked.seed,
+        out=out_folder,
+        resume=resume,
+        overwrite=overwrite,
+    )
+    seconds = time.perf_counter() - start
+    out.text(f"wrote {out_folder}: {chosen.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
+    metrics: dict[str, Any] = {}
+    if corpus.test is not None:
+        metrics = tw.evaluate(run, corpus.test)
+        show_metrics(out, metrics, f"On {len(corpus.test):,} test rows, in percent:")
+    out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
+    out.result(
+        {
+            "model": chosen.model,
+            "augment": list(chosen.augment),
+            "run": str(out_folder),
+            "train_seconds": round(seconds, 3),
+            "peak_rss_mb": peak_rss_mb(),
+            "metrics": metrics,
+        }
+    )

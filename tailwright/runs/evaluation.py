@@ -1,0 +1,45 @@
+"""`evaluate`: all metrics of a run on rows with known labels, overall and by label frequency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tailwright.data.dataset import Dataset
+from tailwright.errors import InputError
+from tailwright.evaluation import metrics_at_k, sliced_metrics
+from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
+from tailwright.runs.run import Run
+
+KS = (1, 3, 5, 10)
+
+
+def evaluate(
+    run: Run,
+    data: Dataset,
+    ks: Sequence[int] = KS,
+    propensity: Propensity | None = PROPENSITY_PRESETS["default"],
+) -> dict[str, Any]:
+    """Metrics in percent under keys such as `P@1` and `PSP@5`; `slices` holds the same by label frequency.
+
+    Propensities and slices come from the run's own training counts. Excluded pairs of `data` are neither
+    rewarded nor punished: enough labels are asked for that k remain after they are taken out. Without a
+    `propensity` the propensity-scored metrics are left out; so they are below 3 training rows, where the
+    formula has no meaning.
+    """
+    if data.labels != len(run.labels):
+        raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
+    if not len(data):
+        raise InputError("found no rows", expected="at least one row to evaluate on")
+    most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
+    top = run.model.predict(data.texts, min(max(ks) + most_excluded, len(run.labels)))
+    weights = None
+    if propensity is not None and run.train_rows >= 3:
+        weights = propensity.inverse(run.labels.counts, run.train_rows)
+    slices = head_torso_tail(run.labels.counts)
+    return {
+        **metrics_at_k(top.ids, data.targets, weights, ks, data.excluded),
+        "slices": sliced_metrics(top.ids, data.targets, weights, slices, ks, data.excluded),
+    }

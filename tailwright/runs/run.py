@@ -1,0 +1,102 @@
+"""`Run`: a fitted model, the labels it speaks of, and how it was made.
+
+| file in a run folder | holds |
+|---|---|
+| `manifest.json` | format version, sha256 and size of every other file |
+| `run.json` | model and its settings, augmentations, seed, number of training rows |
+| `labels/` | ids, names and texts (bytes and offsets), training counts |
+| `model/` | whatever the model saved |
+| `log.jsonl` | how the training went; not in the manifest |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tailwright.data.corpus import LabelSpace
+from tailwright.data.dataset import arrow_strings
+from tailwright.errors import InputError, quoted
+from tailwright.models import Model, models
+from tailwright.settings import settings_from
+from tailwright.store import open_folder, writing
+
+_FACTS = {"model": str, "settings": dict, "augment": list, "seed": int, "train_rows": int}
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The best labels of each text, best first: user ids, names and scores, one list a text."""
+
+    ids: list[list[str]]
+    names: list[list[str]]
+    scores: list[list[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A fitted model with its labels; `train_rows` are original rows, `augment` names what was added."""
+
+    model: Model
+    labels: LabelSpace
+    train_rows: int
+    seed: int = 0
+    augment: tuple[str, ...] = ()
+
+    def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
+        """The k best labels of each text."""
+        top = self.model.predict(arrow_strings(texts), k)
+        ids, names = self.labels.ids, self.labels.names
+        found = [row[row >= 0].tolist() for row in top.ids]
+        return Predictions(
+            [[ids[i].as_py() for i in row] for row in found],
+            [[names[i].as_py() for i in row] for row in found],
+            [scores[: len(row)].tolist() for row, scores in zip(found, top.scores, strict=True)],
+        )
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the run folder: all of it or nothing."""
+        with writing(path, kind="run", overwrite=overwrite) as folder:
+            facts = {
+                "model": self.model.card.name,
+                "settings": asdict(self.model.settings),
+                "augment": list(self.augment),
+                "seed": self.seed,
+                "train_rows": self.train_rows,
+            }
+            folder.json("run.json", facts)
+            labels = folder.sub("labels")
+            labels.strings("ids", self.labels.ids)
+            labels.strings("names", self.labels.names)
+            labels.strings("texts", self.labels.texts)
+            labels.array("counts", self.labels.counts)
+            self.model.save(folder.sub("model"))
+
+
+def load(path: str | Path) -> Run:
+    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
+    folder = open_folder(path, kind="run")
+    facts = folder.json("run.json")
+    for key, kind in _FACTS.items():
+        if not isinstance(facts, dict) or type(facts.get(key)) is not kind:
+            raise InputError(f"found {quoted(facts)}", expected=f"{key}: {kind.__name__}", path=path)
+    stored = folder.sub("labels")
+    try:
+        labels = LabelSpace(
+            stored.strings("ids"),
+            stored.strings("names"),
+            stored.strings("texts"),
+            stored.array("counts", dtype=np.int64, shape=(None,)),
+        )
+    except ValueError as error:
+        raise InputError(f"found labels that do not fit together: {error}", path=path) from error
+    if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:
+        raise InputError("found label counts", expected=f"0..{facts['train_rows']}", path=path)
+    model_kind = models.get(facts["model"])
+    model = model_kind(settings_from(model_kind.Settings, facts["settings"]))
+    model.load(folder.sub("model"), len(labels))
+    augment = tuple(str(name) for name in facts["augment"])
+    return Run(model, labels, facts["train_rows"], facts["seed"], augment)

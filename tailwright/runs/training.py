@@ -1,0 +1,107 @@
+"""`train`: augment, fit, save; killed at any moment, it can be resumed.
+
+While a run is being trained, its log and checkpoints lie in `RUN.partial`; the run folder appears whole at
+the end. A fingerprint of the data and of everything that was asked for keeps a resumed run from going on with
+something else.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailwright.augment import augment as add_rows
+from tailwright.augment import augmenters
+from tailwright.data.corpus import Corpus
+from tailwright.errors import InputError
+from tailwright.models import models
+from tailwright.runs.run import Run
+from tailwright.settings import settings_from
+from tailwright.store.errors import errors_of_writing
+from tailwright.training.workplace import Workplace
+
+
+def train(
+    corpus: Corpus,
+    model: str,
+    *,
+    augment: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    augment_settings: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+) -> Run:
+    """Fit the model of that name on the training rows and on what the augmentations add to them.
+
+    | argument | |
+    |---|---|
+    | `settings` | of the model, by name |
+    | `augment_settings` | of each augmentation: `{"gandalf": {"soft": False}}` |
+    | `out` | the run folder to write; nothing is written without one |
+    | `resume` | go on where a killed training of the same run stopped |
+    | `overwrite` | replace a run folder, or what is left of an unfinished one |
+    """
+    kind = models.get(model)
+    fitted = kind(settings_from(kind.Settings, settings or {}))
+    of_each = augment_settings or {}
+    for name in [*augment, *of_each]:
+        settings_from(augmenters.get(name).Settings, of_each.get(name, {}))
+    asked = {
+        "model": model,
+        "settings": repr(fitted.settings),
+        "augment": {name: sorted(of_each.get(name, {}).items()) for name in augment},
+        "seed": seed,
+    }
+    work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite)
+    for name in augment:
+        with work.phase(name):
+            corpus = add_rows(corpus, name, settings=of_each.get(name), seed=seed)
+    with work.phase("fit", model=model, rows=len(corpus.train), labels=len(corpus.labels)):
+        fitted.fit(corpus, seed=seed, work=work)
+    run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment))
+    if out is not None:
+        run.save(out, overwrite=overwrite)
+        _finish(Path(out), work)
+    return run
+
+
+def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool) -> Workplace:
+    """The place beside the run folder, checked to belong to the same training where it is resumed."""
+    if out.is_dir() and any(out.iterdir()) and not overwrite:
+        raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
+    partial = partial_of(out)
+    fingerprint = json.dumps({**asked, "data": corpus.digest()}, sort_keys=True, default=str)
+    with errors_of_writing(partial):
+        asked_file = partial / "asked.json"
+        if partial.exists() and overwrite and not resume:
+            shutil.rmtree(partial)
+        if asked_file.exists():
+            if not resume:
+                found = "an unfinished training of this run"
+                raise InputError(
+                    found, expected="--resume to go on, or --overwrite to start anew", path=partial
+                )
+            if asked_file.read_text(encoding="utf-8") != fingerprint:
+                found = "an unfinished training with other data, model or settings"
+                raise InputError(found, expected="the same as before, or --overwrite", path=partial)
+        partial.mkdir(parents=True, exist_ok=True)
+        asked_file.write_text(fingerprint, encoding="utf-8")
+    return Workplace(partial, resume=resume)
+
+
+def _finish(out: Path, work: Workplace) -> None:
+    """Move the log into the run folder and remove the rest."""
+    partial = partial_of(out)
+    with errors_of_writing(out):
+        (partial / "log.jsonl").replace(out / "log.jsonl")
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def partial_of(out: Path) -> Path:
+    """Where the log and checkpoints of an unfinished run are."""
+    return out.with_name(out.name + ".partial")
