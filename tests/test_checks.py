@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,6 +42,16 @@ def test_augment_puts_new_rows_behind_the_old_ones():
     assert len(grown.train) == 2 * len(corpus.train)
     assert set(grown.train.origin.names()[len(corpus.train) :]) == {"swap-two-words"}
     assert np.array_equal(grown.labels.counts, corpus.labels.counts)
+
+
+def test_the_public_name_works_before_and_after_the_room_is_imported():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import tailwright as tw; "
+        "from tailwright.checks.corpora import tiny_corpus; from toy_augmenter import SwapTwoWords; "
+        "first = tw.augment(tiny_corpus(), SwapTwoWords()); import tailwright.augment; "
+        "assert tw.augment(tiny_corpus(), SwapTwoWords()).train.same_as(first.train)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], check=True)
 
 
 class Unseeded(SwapTwoWords):

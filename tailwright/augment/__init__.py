@@ -11,9 +11,11 @@ A method enters at one door and says which on its card:
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tailwright.registry import Registry
@@ -83,3 +85,14 @@ def augment(
         augmenter = method
     new = augmenter.new_rows(corpus, seed=seed, workers=workers)
     return corpus.with_train(Dataset.concat([corpus.train, new]))
+
+
+class _CallableRoom(ModuleType):
+    """`tailwright.augment` names both this room and the function; once the room is imported, Python lets the
+    module win, so the module passes the call on."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Corpus:
+        return augment(*arguments, **named)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

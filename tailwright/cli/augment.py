@@ -48,10 +48,12 @@ def augment(
         asked.set(assignment)
 
     import tailwright as tw
+    from tailwright.data.write import check_format
     from tailwright.errors import InputError
 
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
+    check_format(to)
     corpus = tw.read(path, seed=seed)
     rows_in = len(corpus.train)
     start = time.perf_counter()

@@ -41,7 +41,9 @@ def convert(
     out = Output(as_json, quiet)
 
     import tailwright as tw
+    from tailwright.data.write import check_format
 
+    check_format(to)
     corpus = tw.read(source, seed=seed)
     for phrase in odd_things(tw.inspect(corpus)):
         out.note(f"kept as it is: {phrase}")

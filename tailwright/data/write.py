@@ -29,9 +29,10 @@ from tailwright.data.formats.parquet import write_parquet
 from tailwright.data.formats.texts_labels import write_texts_labels
 from tailwright.data.formats.xc import write_xc
 from tailwright.data.formats.xc_json import write_xc_json
-from tailwright.errors import InputError, quoted
+from tailwright.errors import InputError
+from tailwright.registry import unknown
 from tailwright.store.errors import errors_of_writing
-from tailwright.store.placing import clear_remains, staging
+from tailwright.store.placing import clear_remains, staging, swap
 
 # Each writes a corpus into a folder and says what it could not carry.
 _WRITERS: dict[str, Callable[[Corpus, Path], tuple[str, ...]]] = {
@@ -73,8 +74,7 @@ def write(
     A folder that is there already and not empty is refused; `overwrite` replaces it if it holds the files of
     a corpus and nothing else.
     """
-    if format not in _WRITERS:
-        raise InputError(f"the format {quoted(format)}", expected=f"one of {', '.join(FORMATS)}")
+    check_format(format)
     for split, data in corpus.splits().items():
         if not len(data):
             raise InputError(f"{split} has no rows", expected="at least one row in each split", path=path)
@@ -83,6 +83,12 @@ def write(
         lost = _WRITERS[format](corpus, folder)
         files = tuple(sorted(entry.name for entry in folder.iterdir()))
     return WriteReport(format, files, lost)
+
+
+def check_format(name: str) -> None:
+    """InputError with a near miss unless there is a format of that name."""
+    if name not in _WRITERS:
+        raise InputError(unknown("format", name, list(FORMATS)))
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def _new_folder(shown: Path, overwrite: bool) -> Iterator[Path]:
         with staging(target) as staged:
             yield staged
             if replaced:
-                _replace(staged, target)
+                swap(staged, target)
             else:
                 staged.rename(target)
     except BaseException:
@@ -121,15 +127,3 @@ def _occupied(target: Path, shown: Path, overwrite: bool) -> bool:
         found = f"holds {foreign}, which is no file of a corpus, so it is not overwritten"
         raise InputError(found, expected="a new folder", path=shown)
     return bool(names)
-
-
-def _replace(staged: Path, target: Path) -> None:
-    """`staged` becomes `target`; the old one is put back if that fails, and removed if not."""
-    with staging(target) as aside:
-        old = aside / target.name
-        target.rename(old)
-        try:
-            staged.rename(target)
-        except OSError:
-            old.rename(target)
-            raise

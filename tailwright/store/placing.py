@@ -57,11 +57,16 @@ def staging(target: Path) -> Iterator[Path]:
 def put_in_place(staged: Path, target: Path, overwrite: bool) -> None:
     """`staged` becomes `target`; an old folder stays whole until then, and lands at the name of `staged`."""
     if overwrite and is_ours(target):
-        if not _exchange(staged, target):
-            _replace_in_two_steps(staged, target)
+        swap(staged, target)
     else:
         staged.rename(target)
     sync_folder(target.parent)
+
+
+def swap(staged: Path, target: Path) -> None:
+    """Two folders change places: in one step where the disk can, else in two."""
+    if not _exchange(staged, target):
+        _replace_in_two_steps(staged, target)
 
 
 def clear_remains(target: Path) -> None:

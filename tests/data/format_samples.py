@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 from strategies import datasets, texts
@@ -16,6 +17,7 @@ from strategies import datasets, texts
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.formats.outgoing import label_references
+from tailwright.data.read import read
 from tailwright.errors import InputError
 
 LABELS = [{"id": 0, "text": "hats"}, {"id": 1, "text": "shoes"}, {"id": 2, "text": "red things"}]
@@ -48,6 +50,25 @@ def rows_folder(folder: Path, train: str | bytes, labels: list[Any] | None = Non
 def label_lists(data: Any) -> list[list[int]]:
     """The label columns of each row."""
     return [data.targets.indices[start:end].tolist() for start, end in pairwise(data.targets.indptr)]
+
+
+def refusal(path: Path) -> InputError:
+    """The error of reading `path`, which must be one line that starts with the file at fault."""
+    with pytest.raises(InputError) as caught:
+        read(path)
+    error = caught.value
+    assert error.path is not None
+    where = f"{error.path}:{error.line}: " if error.line else f"{error.path}: "
+    assert str(error).startswith(where)
+    assert "\n" not in str(error)
+    return error
+
+
+def assert_refused(folder: Path, file: Path, line: int | None, found: str, expected: str) -> None:
+    error = refusal(folder)
+    assert (error.path, error.line) == (file, line)
+    assert found in error.found
+    assert expected in (error.expected or "")
 
 
 # Names and ids that collide with each other, with delimiters, with JSON and with numbers.

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import texts
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.formats import delimited, jsonl, labels, xc
+from tailwright.data.formats import blocks, delimited, jsonl, labels, xc
+from tailwright.data.formats.plain_lines import plain_table
 from tailwright.data.read import read
 from tailwright.errors import InputError
 
@@ -55,6 +56,7 @@ references = st.lists(st.sampled_from([0, 1, 2]) | numbers | strings | st.none()
 good_ids = st.lists(st.sampled_from([0, 1, 2]), max_size=3, unique=True)
 good_names = st.lists(st.sampled_from(["hats", "shoes", "2"]), max_size=3, unique=True)
 anything = st.none() | numbers | strings | references | st.dictionaries(strings, numbers, max_size=2)
+block_sizes = st.sampled_from([1, 16, 64, 1 << 20])
 rare = st.integers(0, 9).map(lambda drawn: drawn == 0)
 
 
@@ -98,22 +100,100 @@ def lines_of_json(draw: st.DrawFn) -> bytes:
 
 
 @MANY
-@given(lines_of_json(), st.booleans())
-@example(b'{"text": "a", "labels": [0]} {"text": "b", "labels": [0]}\n', True)
-@example(b'{"text": "a", "labels": [0]}{"text":\n"b", "labels": [0]}\n', True)
-@example(b'{"text": "a", "labels": [0], "x": "\xff"}\n', True)
-@example(b'{"text": "a", "labels": [0], "text": "b"}\n', True)
-@example(b'{"text": "a", "labels": [0], "weight": NaN}\n', True)
-@example(b'{"text": "a", "labels": [-1]}\n', False)
-@example(b"null\n", False)
-def test_json_lines_are_read_the_same_two_ways(folder, content, with_labels):
+@given(lines_of_json(), st.booleans(), block_sizes)
+@example(b'{"text": "a", "labels": [0]} {"text": "b", "labels": [0]}\n', True, 64)
+@example(b'{"text": "a", "labels": [0]}{"text":\n"b", "labels": [0]}\n', True, 64)
+@example(b'{"text": "a", "labels": [0], "x": "\xff"}\n', True, 64)
+@example(b'{"text": "a", "labels": [0], "text": "b"}\n', True, 64)
+@example(b'{"text": "a", "labels": [0], "weight": NaN}\n', True, 64)
+@example(b'{"text": "a", "labels": [-1]}\n', False, 64)
+@example(b"null\n", False, 64)
+def test_json_lines_are_read_the_same_two_ways(folder, content, with_labels, block):
     put(folder / "json" / "train.jsonl", content)
     names = folder / "json" / "labels.jsonl"
     names.unlink(missing_ok=True)
     if with_labels:
         put(names, "".join(json.dumps(label) + "\n" for label in LABELS))
-    quick, careful = both_ways(folder / "json")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_BLOCK", block)
+        quick, careful = both_ways(folder / "json")
     assert agree(quick, careful), (quick, careful)
+
+
+@st.composite
+def plain_lines(draw: st.DrawFn) -> bytes:
+    """Lines of text and ids alone in either style of json.dumps, with now and then a damaged byte."""
+    awkward = st.text(st.sampled_from('a", \\\\labels:[]{}\\n\\u00e9'), max_size=12)
+    row = st.fixed_dictionaries({"text": texts | awkward, "labels": good_ids})
+    separators = draw(st.sampled_from([(", ", ": "), (",", ":")]))
+    escaped = draw(st.booleans())
+    lines = [
+        json.dumps(each, separators=separators, ensure_ascii=escaped).encode()
+        for each in draw(st.lists(row, min_size=1, max_size=6))
+    ]
+    content = bytearray(b"\n".join(lines) + draw(st.sampled_from([b"", b"\n"])))
+    if draw(st.booleans()):
+        at = draw(st.integers(0, len(content) - 1))
+        damage = [
+            b"",
+            b"0",
+            b"-",
+            b"+",
+            b" ",
+            b",",
+            b'"',
+            b"\\",
+            b"\n",
+            b"\x01",
+            b"\xe9",
+            b"x",
+            b"1 1",
+            b"]}",
+        ]
+        content[at : at + 1] = draw(st.sampled_from(damage))
+    return bytes(content)
+
+
+@settings(max_examples=200)
+@given(plain_lines(), block_sizes)
+@example(b'{"text": "a", "labels": [00]}\n', 64)
+@example(b'{"text": "a", "labels": [0, 01]}\n', 64)
+@example(b'{"text": "a", "labels": [0,1]}\n', 64)
+@example(b'{"text": "a", "labels": [0, ]}\n', 64)
+@example(b'{"text": "a\\", "labels": [0]}\n', 64)
+@example(b'{"text": "a", "labels": [0]}\n{"text": "b", "labels": [0], "weight": 2}\n', 16)
+@example(b'{"text": "", "labels": []}\n{"text": "", "labels": []}', 1)
+def test_the_plainest_lines_are_read_the_same_whatever_the_blocks(folder, content, block):
+    put(folder / "plain" / "train.jsonl", content)
+    put(folder / "plain" / "labels.jsonl", "".join(json.dumps(label) + "\n" for label in LABELS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_BLOCK", block)
+        quick, careful = both_ways(folder / "plain")
+        patch.setattr(blocks, "plain_table", lambda *_: None)
+        by_arrow = outcome(folder / "plain")
+    assert agree(quick, careful), (quick, careful)
+    assert agree(by_arrow, careful), (by_arrow, careful)
+
+
+def test_the_plainest_lines_are_not_left_to_the_careful_way(folder):
+    """Were every block refused, the tests above would compare the careful way with itself."""
+    rows = [{"text": 'a "b" \u00e9 \\', "labels": [0, 12]}, {"text": "", "labels": []}]
+    for separators in [(", ", ": "), (",", ":")]:
+        content = bytearray("\n".join(json.dumps(row, separators=separators) for row in rows).encode())
+        table = plain_table(content, len(content))
+        assert table is not None
+        assert table.to_pylist() == rows
+
+
+@pytest.mark.parametrize("optional", ["relevance", "weight", "self", "exclude", "ignore", "origin", "other"])
+def test_ordinary_files_are_not_left_to_the_careful_way(folder, monkeypatch, optional):
+    values = {"relevance": [0.5], "weight": 0.5, "self": "b", "exclude": ["b"], "ignore": ["b"], "other": 1}
+    values["origin"] = {"row": 1, "method": "eda"}
+    last = {"text": "b", "labels": ["b"], optional: values[optional]}
+    rows = [last] if optional == "relevance" else [{"text": "a", "labels": ["a"]}] * 200 + [last]
+    put(folder / "ordinary" / "train.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(jsonl, "read_carefully", None)
+    assert len(read(folder / "ordinary").train) == len(rows)
 
 
 @MANY

@@ -27,7 +27,7 @@ from tailwright.data.write import FORMATS, WriteReport, write
 from tailwright.errors import InputError, TailwrightError
 
 LOSSLESS = ("jsonl", "jsonl.gz", "jsonl.zst", "csv", "tsv", "parquet")
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=25)
 
 
 def there_and_back(corpus: Corpus, kind: str) -> tuple[Corpus, WriteReport]:
@@ -152,6 +152,17 @@ def test_fasttext_refuses_a_corpus_without_labels(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_raw_json_refuses_a_corpus_without_labels(tmp_path):
+    with pytest.raises(InputError, match="no labels"):
+        write(corpus_from_lists(["a"], [[]], []), tmp_path / "out", format="xc-json")
+
+
+@pytest.mark.parametrize("kind", [*LOSSLESS, "xc", "texts-labels"])
+def test_a_corpus_without_labels_comes_back(kind):
+    corpus = Corpus(Dataset(["a", ""], empty_pairs(2, 0)), LabelSpace.numbered(0))
+    assert there_and_back(corpus, kind)[0].same_as(corpus)
+
+
 def test_label_tokens_are_the_texts_where_these_have_no_spaces(tmp_path):
     write(small(), tmp_path / "out", format="fasttext")
     assert (
@@ -203,7 +214,7 @@ def test_a_label_that_nothing_can_refer_to_is_refused(tmp_path):
 
 
 def test_an_unknown_format_names_the_known_ones(tmp_path):
-    with pytest.raises(InputError, match=r"the format 'xml', expected one of jsonl, jsonl\.gz, .*fasttext$"):
+    with pytest.raises(InputError, match=r"unknown format 'xml'; there are: jsonl, jsonl\.gz, .*fasttext$"):
         write(small(), tmp_path / "out", format="xml")
 
 

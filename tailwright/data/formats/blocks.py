@@ -1,21 +1,23 @@
 """JSON lines to an Arrow table, block by block, for files of any size.
 
-Arrow parses a block on all cores while the next one is decompressed. The strings of all blocks go into one
-growing buffer, which saves the second copy that joining the chunks of a table would take.
+A block is parsed while the next one is decompressed: the plainest layout by `plain_lines`, any other by
+Arrow's parser on all cores. Columns grow in one buffer each, which saves the second copy that joining the
+chunks of a table would take, and lets the memory of a block be used again for the next.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
+from tailwright.data.formats.plain_lines import PLAIN_SCHEMA, plain_table
 from tailwright.data.formats.source import check_utf8, opened
 from tailwright.errors import InputError
 
@@ -26,14 +28,15 @@ _PART = 1 << 19
 
 
 class Plan(NamedTuple):
-    """How Arrow may read a file: the columns, and whether a row may have others ("ignore" or "error")."""
+    """How a file may be read: its columns, whether a row may have others, which must have no nulls."""
 
     schema: pa.Schema
-    other_fields: str
+    other_fields: str  # "ignore" or "error"
+    filled: tuple[str, ...]
 
 
 class UnusualBlockError(Exception):
-    """Arrow would accept what JSON lines are not, or a string is null."""
+    """Arrow would accept what JSON lines are not, or a value is null that must not be."""
 
 
 def read_blocks(path: Path, plan: Plan) -> pa.Table | None:
@@ -41,17 +44,15 @@ def read_blocks(path: Path, plan: Plan) -> pa.Table | None:
     options = pyarrow.json.ParseOptions(
         explicit_schema=plan.schema, unexpected_field_behavior=plan.other_fields
     )
-    table = _GrowingTable(plan.schema)
-    workers = pa.cpu_count()
-    pending: deque[Future[pa.Table]] = deque()
+    table = _GrowingTable(plan)
     try:
-        with opened(path) as stream, ThreadPoolExecutor(workers) as pool:
-            for block in _blocks(stream, buffers=workers + 2):
-                pending.append(pool.submit(_parsed, block, options))
-                if len(pending) > workers:
-                    table.append(pending.popleft().result())
-            while pending:
-                table.append(pending.popleft().result())
+        with opened(path) as stream, ThreadPoolExecutor(1) as ahead:
+            blocks = _blocks(stream)
+            coming = ahead.submit(next, blocks, None)
+            while (block := coming.result()) is not None:
+                coming = ahead.submit(next, blocks, None)
+                plain = plain_table(*block) if plan.schema == PLAIN_SCHEMA else None
+                table.append(_parsed(block, options) if plain is None else plain)
     except (InputError, UnusualBlockError, pa.ArrowException):
         return None
     return table.build()
@@ -64,19 +65,17 @@ class _Block(NamedTuple):
     end: int
 
 
-def _blocks(stream: pa.NativeFile, buffers: int) -> Iterator[_Block]:
+def _blocks(stream: pa.NativeFile) -> Iterator[_Block]:
     """The file in pieces that end with a line.
 
-    A few buffers take turns, so that one is filled while the others are parsed: new memory for each block
-    would cost more time than decompressing into it.
+    Two buffers take turns, so that one is filled while the other is parsed: new memory for each block would
+    cost more time than decompressing into it.
     """
-    turns = deque(bytearray(_BLOCK) for _ in range(buffers))
+    buffer, other = bytearray(_BLOCK), bytearray(_BLOCK)
     begun = b""  # of a line that the block before did not end
     while True:
-        buffer = turns.popleft()
         if 2 * len(begun) > len(buffer):
-            buffer = bytearray(4 * len(begun))
-        turns.append(buffer)
+            buffer = bytearray(2 * max(len(begun), len(buffer)))
         buffer[: len(begun)] = begun
         filled = len(begun)
         while filled < len(buffer) and (count := stream.readinto(memoryview(buffer)[filled:])):
@@ -87,6 +86,7 @@ def _blocks(stream: pa.NativeFile, buffers: int) -> Iterator[_Block]:
         begun = bytes(memoryview(buffer)[end:filled])
         if end:
             yield _Block(buffer, end)
+            buffer, other = other, buffer
 
 
 def _lines(buffer: bytearray, end: int) -> int:
@@ -104,31 +104,40 @@ def _lines(buffer: bytearray, end: int) -> int:
 def _parsed(block: _Block, options: pyarrow.json.ParseOptions) -> pa.Table:
     content = memoryview(block.buffer)[: block.end]
     check_utf8(content)
-    table = pyarrow.json.read_json(
-        pa.BufferReader(content),
-        read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=block.end + 1),
-        parse_options=options,
-        # The default pool keeps several times what is alive of short-lived blocks like these.
-        memory_pool=pa.system_memory_pool(),
-    )
-    if len(table) != _lines(block.buffer, block.end):
+    try:
+        table = _table(content, options, _PART)
+    except pa.ArrowInvalid:  # a line that is longer than a part, or anything else
+        table = _table(content, options, block.end + 1)
+    if len(table) != _lines(*block):
         raise UnusualBlockError
     return table
 
 
-class _GrowingTable:
-    """Rows that come in blocks: strings go into one buffer a column, other columns stay in chunks."""
+def _table(content: memoryview, options: pyarrow.json.ParseOptions, part: int) -> pa.Table:
+    return pyarrow.json.read_json(
+        pa.BufferReader(content),
+        read_options=pyarrow.json.ReadOptions(block_size=part),
+        parse_options=options,
+        # The default pool keeps several times what is alive of short-lived blocks like these.
+        memory_pool=pa.system_memory_pool(),
+    )
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._strings = {field.name: _GrowingStrings() for field in schema if field.type == pa.large_string()}
+
+class _GrowingTable:
+    """Rows that come in blocks: columns without nulls grow in one buffer, others stay in chunks."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._names = plan.schema.names
+        self._growing = {name: _growing(plan.schema.field(name).type) for name in plan.filled}
         self._others: list[pa.Table] = []
 
     def append(self, block: pa.Table) -> None:
-        for name, strings in self._strings.items():
+        for name, column in self._growing.items():
             for chunk in block[name].chunks:
-                strings.append(chunk)
-        self._others.append(block.drop_columns(list(self._strings)))
+                if chunk.null_count:
+                    raise UnusualBlockError
+                column.append(chunk)
+        self._others.append(block.drop_columns(list(self._growing)))
 
     def build(self) -> pa.Table | None:
         """The table, or None if there were no rows."""
@@ -136,10 +145,35 @@ class _GrowingTable:
             return None
         others = pa.concat_tables(self._others)
         columns = [
-            self._strings[name].build() if name in self._strings else others[name]
-            for name in self._schema.names
+            self._growing[name].build() if name in self._growing else others[name] for name in self._names
         ]
-        return pa.table(columns, names=self._schema.names)
+        return pa.table(columns, names=self._names)
+
+
+class _Growing(Protocol):
+    def append(self, chunk: pa.Array) -> None: ...
+    def build(self) -> pa.Array: ...
+
+
+def _growing(kind: pa.DataType) -> _Growing:
+    if pa.types.is_list(kind):
+        return _GrowingLists(_growing(kind.value_type))
+    return _GrowingStrings() if pa.types.is_large_string(kind) else _GrowingNumbers(kind)
+
+
+class _GrowingNumbers:
+    """Numbers of a type of fixed width."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind, self._data = kind, bytearray()
+
+    def append(self, chunk: pa.Array) -> None:
+        self._data += memoryview(chunk.to_numpy()).cast("B")
+
+    def build(self) -> pa.Array:
+        return pa.Array.from_buffers(
+            self._kind, len(self._data) * 8 // self._kind.bit_width, [None, pa.py_buffer(self._data)]
+        )
 
 
 class _GrowingStrings:
@@ -147,16 +181,32 @@ class _GrowingStrings:
         self._data = bytearray()
         self._offsets = [np.zeros(1, dtype=np.int64)]
 
-    def append(self, strings: pa.LargeStringArray) -> None:
-        if strings.null_count:
-            raise UnusualBlockError
-        _, offsets_buffer, data = strings.buffers()
-        offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[strings.offset :][: len(strings) + 1]
+    def append(self, chunk: pa.LargeStringArray) -> None:
+        _, offsets_buffer, data = chunk.buffers()
+        offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[chunk.offset :][: len(chunk) + 1]
         self._offsets.append(offsets[1:] + (len(self._data) - offsets[0]))
         if data is not None:
             self._data += memoryview(data)[offsets[0] : offsets[-1]]
 
     def build(self) -> pa.LargeStringArray:
         offsets = np.concatenate(self._offsets)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._data)]
-        return pa.LargeStringArray.from_buffers(len(offsets) - 1, *buffers[1:])
+        return pa.LargeStringArray.from_buffers(
+            len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(self._data)
+        )
+
+
+class _GrowingLists:
+    def __init__(self, items: _Growing) -> None:
+        self._items = items
+        self._lengths = [np.zeros(1, dtype=np.int64)]
+
+    def append(self, chunk: pa.ListArray) -> None:
+        self._lengths.append(pc.list_value_length(chunk).to_numpy())
+        values = chunk.flatten()
+        if values.null_count:
+            raise UnusualBlockError
+        self._items.append(values)
+
+    def build(self) -> pa.LargeListArray:
+        offsets = np.cumsum(np.concatenate(self._lengths), dtype=np.int64)
+        return pa.LargeListArray.from_arrays(pa.array(offsets), self._items.build())

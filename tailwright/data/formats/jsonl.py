@@ -76,13 +76,14 @@ def table_of(path: Path, plans_of: Callable[[list[dict[str, Any]]], list[Plan]])
 def _row_plans(rows: list[dict[str, Any]], fields: Fields) -> list[Plan]:
     """First the fields of the sample alone, which is quicker; a field that comes later needs the second."""
     schema = _row_schema(rows, fields)
-    if schema is None:
-        return []
     there = {name for row in rows for name in row}
-    every = Plan(schema, "ignore")
+    if schema is None or fields.labels not in there:
+        return []
+    filled = tuple(name for name in ("text", fields.labels) if name in schema.names)
+    every = Plan(schema, "ignore", filled)
     if not there <= set(schema.names):
         return [every]
-    return [Plan(pa.schema([field for field in schema if field.name in there]), "error"), every]
+    return [Plan(pa.schema([field for field in schema if field.name in there]), "error", filled), every]
 
 
 def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:

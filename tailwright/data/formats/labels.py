@@ -69,7 +69,7 @@ def _plans_of(rows: list[dict[str, Any]]) -> list[Plan]:
     kinds = {name: {type(row.get(name)) for row in rows} for name in rows[0] if name in _COLUMNS}
     good = all(kind == {str} or (kind == {int} and name in _IDS) for name, kind in kinds.items())
     fields = [(name, pa.int64() if kind == {int} else pa.large_string()) for name, kind in kinds.items()]
-    return [Plan(pa.schema(fields), "ignore")] if good and _is_enough(set(kinds)) else []
+    return [Plan(pa.schema(fields), "ignore", tuple(kinds))] if good and _is_enough(set(kinds)) else []
 
 
 def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:

@@ -100,8 +100,7 @@ def text_lines(path: Path) -> pa.LargeStringArray:
         data = data.replace(b"\r\n", b"\n")
     data = data.removesuffix(b"\n")
     refuse_unless_utf8(data, path)
-    whole = pa.array([data], type=pa.large_binary()).view(pa.large_string())
-    return pc.split_pattern(whole, "\n").flatten()
+    return pc.split_pattern(one_string(data), "\n").flatten()
 
 
 def refuse_unless_utf8(data: bytes, path: Path) -> None:
@@ -116,6 +115,10 @@ def refuse_unless_utf8(data: bytes, path: Path) -> None:
 
 def check_utf8(data: bytes | memoryview) -> None:
     """`pa.ArrowInvalid` where `data` is not UTF-8; several times as quick as decoding it."""
+    one_string(data).validate(full=True)
+
+
+def one_string(data: bytes | memoryview) -> pa.LargeStringArray:
+    """An array of one string that is `data` itself: not a copy, not checked."""
     offsets = pa.array([0, len(data)], type=pa.int64()).buffers()[1]
-    buffers = [None, offsets, pa.py_buffer(data)]
-    pa.Array.from_buffers(pa.large_string(), 1, buffers).validate(full=True)
+    return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(data))

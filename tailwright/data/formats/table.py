@@ -182,13 +182,15 @@ def _floats(values: pa.Array) -> np.ndarray:
 def _origin(column: pa.Array | None, path: Path) -> Origin | None:
     if column is None:
         return None
-    if not types.is_struct(column.type) or column.null_count:
+    if not types.is_struct(column.type):
         raise UnusualError
-    rows, methods = column.field("row"), column.field("method")
-    if rows.null_count or methods.null_count or not types.is_integer(rows.type):
-        raise UnusualError
+    rows, methods = pc.struct_field(column, "row"), pc.struct_field(column, "method")
     if types.is_dictionary(methods.type):
         methods = methods.cast(methods.type.value_type)
-    if not _is_string(methods.type):
+    if not types.is_integer(rows.type) or not _is_string(methods.type):
         raise UnusualError
-    return origin_of(rows.cast(pa.int64()).to_numpy(zero_copy_only=False), methods, path)
+    # A row without an origin is an original one; half an origin is an error.
+    if rows.null_count != column.null_count or methods.null_count != column.null_count:
+        raise UnusualError
+    numbers = pc.coalesce(rows.cast(pa.int64()), pa.array(np.arange(len(column))))
+    return origin_of(numbers.to_numpy(zero_copy_only=False), pc.fill_null(methods, ""), path)

@@ -48,6 +48,8 @@ def read_xc_json(folder: Folder) -> Corpus:
 
 def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     """Rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
+    if not len(corpus.labels):
+        raise InputError("no labels", expected="at least one, for lbl.json")
     for split, data in corpus.splits().items():
         write_objects(folder / f"{PREFIXES[split]}.json.gz", _rows(data))
     labels = zip(corpus.labels.ids.to_pylist(), corpus.labels.texts.to_pylist(), strict=True)

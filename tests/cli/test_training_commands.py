@@ -1,0 +1,161 @@
+"""`train`, `evaluate`, `predict`, `augment` as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import tailwright as tw
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.cli import run
+from tailwright.cli.config import Asked, read_config
+from tailwright.data import Corpus
+from tailwright.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> Path:
+    """The tiny corpus with a test split, as files."""
+    corpus = tiny_corpus()
+    train, test = corpus.train.split(0.25)
+    folder = tmp_path_factory.mktemp("data") / "tiny"
+    tw.write(Corpus(train, corpus.labels, test=test), folder, format="jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tiny, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert (
+        run(["train", str(tiny), "--out", str(out), "--model", "label-matcher", "--augment", "none", "-q"])
+        == 0
+    )
+    return out
+
+
+def last_json(capsys) -> dict:
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_train_ends_with_what_the_contract_names(tiny, tmp_path, capsys):
+    arguments = ["train", str(tiny), "--out", str(tmp_path / "run"), "--model", "popularity", "--json"]
+    assert run([*arguments, "--augment", "gandalf", "--seed", "3"]) == 0
+    result = last_json(capsys)
+    assert (result["model"], result["augment"]) == ("popularity", ["gandalf"])
+    assert result["train_seconds"] >= 0
+    assert result["peak_rss_mb"] > 1
+    assert {"P@1", "PSP@5", "R@10", "slices"} <= result["metrics"].keys()
+    assert tw.load(tmp_path / "run").seed == 3
+
+
+def test_evaluate_gives_the_same_metrics_as_train(tiny, trained, capsys):
+    assert run(["evaluate", str(trained), str(tiny), "--json"]) == 0
+    metrics = last_json(capsys)["metrics"]
+    assert metrics == tw.evaluate(tw.load(trained), tw.read(tiny).test)
+    assert run(["evaluate", str(trained), str(tiny), "--propensity", "amazon", "--split", "train"]) == 0
+    assert "label-matcher on 90 train rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--split", "valid"], "found no valid rows, expected one of train, test"),
+        (["--propensity", "amazonn"], "unknown propensity 'amazonn'; did you mean 'amazon'?"),
+    ],
+)
+def test_evaluate_names_what_is_wrong(tiny, trained, capsys, arguments, line):
+    assert run(["evaluate", str(trained), str(tiny), *arguments]) == 2
+    assert line in capsys.readouterr().err
+
+
+def test_evaluate_refuses_other_labels(trained, tmp_path, capsys):
+    (tmp_path / "train.jsonl").write_text('{"text": "x", "labels": ["a"]}\n' * 4)
+    assert run(["evaluate", str(trained), str(tmp_path / "train.jsonl")]) == 2
+    assert "found 1 labels, expected the 11 labels of" in capsys.readouterr().err
+
+
+def test_predict_from_arguments_a_file_and_standard_input(trained, tmp_path, capsys, monkeypatch):
+    (tmp_path / "texts.txt").write_text("guitar\nharbour\n")
+    assert (
+        run(["predict", str(trained), "apple", "--input", str(tmp_path / "texts.txt"), "--k", "1", "--json"])
+        == 0
+    )
+    said = last_json(capsys)["predictions"]
+    assert [row["names"] for row in said] == [["apple things"], ["guitar things"], ["harbour things"]]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"zzz\n")))
+    assert run(["predict", str(trained), "--input", "-"]) == 0
+    assert capsys.readouterr().out == "zzz\n  nothing fits\n"
+
+
+def test_predict_without_a_text_or_with_bad_bytes_is_one_line(trained, tmp_path, capsys):
+    assert run(["predict", str(trained)]) == 2
+    assert "found no text" in capsys.readouterr().err
+    (tmp_path / "texts.txt").write_bytes(b"good\n\xff\n")
+    assert run(["predict", str(trained), "--input", str(tmp_path / "texts.txt")]) == 2
+    assert "texts.txt:2: found bytes that are not UTF-8" in capsys.readouterr().err
+
+
+def test_augment_writes_rows_that_other_trainers_can_read(tiny, tmp_path, capsys):
+    arguments = ["augment", str(tiny), "--method", "gandalf", "--out", str(tmp_path / "out"), "--json"]
+    assert run([*arguments, "--binarise", "0.5", "--format", "xc"]) == 0
+    result = last_json(capsys)
+    assert result["rows_out"] == result["rows_in"] + 11
+    assert "soft targets" not in result["lost"]
+    assert (tmp_path / "out" / "trn_X_Y.txt").read_text().startswith(f"{result['rows_out']} 11\n")
+
+
+def test_augment_keeps_soft_labels_and_takes_settings(tiny, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(["augment", str(tiny), "--method", "gandalf", "--out", str(out), "--json"]) == 0
+    soft = tw.read(out).train
+    assert ((soft.targets.data > 0) & (soft.targets.data < 1)).any()
+    assert len(soft.originals()) == 90
+    hard = ["augment", str(tiny), "--method", "gandalf", "--out", str(tmp_path / "hard"), "--json"]
+    assert run([*hard, "--set", "gandalf.soft=false"]) == 0
+    assert (tw.read(tmp_path / "hard").train.targets.data == 1).all()
+    assert run([*hard, "--set", "soft=false"]) == 2
+    assert "expected METHOD.NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_configuration_file_is_read_and_options_go_before_it(tiny, tmp_path, capsys):
+    config = tmp_path / "c.toml"
+    config.write_text('model = "popularity"\naugment = ["gandalf"]\nseed = 4\n[gandalf]\nsoft = false\n')
+    arguments = ["train", str(tiny), "--config", str(config), "--json", "--out"]
+    assert run([*arguments, str(tmp_path / "a")]) == 0
+    result = last_json(capsys)
+    assert (result["model"], result["augment"], tw.load(tmp_path / "a").seed) == (
+        "popularity",
+        ["gandalf"],
+        4,
+    )
+    assert run([*arguments, str(tmp_path / "b"), "--seed", "5", "--model", "label-matcher"]) == 0
+    assert last_json(capsys)["model"] == "label-matcher"
+    assert tw.load(tmp_path / "b").seed == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("modell = 'x'\n", "unknown key 'modell'; did you mean 'model'?"),
+        ("seed = 'x'\n", "found 'x', expected seed to be a int"),
+        ("model = \n", "found no TOML"),
+    ],
+)
+def test_a_bad_configuration_file_is_one_line(tmp_path, content, line):
+    (tmp_path / "c.toml").write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_config(tmp_path / "c.toml")
+    assert line in str(caught.value)
+    assert str(tmp_path / "c.toml") in str(caught.value)
+
+
+def test_settings_on_the_command_line():
+    asked = Asked()
+    asked.set("trees=3")
+    asked.set("gandalf.soft = false")
+    assert (asked.settings, asked.augment_settings) == ({"trees": "3"}, {"gandalf": {"soft": "false"}})
+    with pytest.raises(InputError, match="expected name=value"):
+        asked.set("trees")
