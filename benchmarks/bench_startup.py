@@ -10,7 +10,20 @@ import sys
 
 from common import emit
 
-COMMANDS = [[], ["data"], ["data", "inspect"], ["data", "convert"], ["demo"], ["models"], ["augmenters"]]
+COMMANDS = [
+    [],
+    ["data"],
+    ["data", "inspect"],
+    ["data", "convert"],
+    ["demo"],
+    ["augment"],
+    ["train"],
+    ["evaluate"],
+    ["predict"],
+    ["graph"],
+    ["models"],
+    ["augmenters"],
+]
 REPEATS = 7
 LIMIT = 0.5
 

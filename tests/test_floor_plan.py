@@ -89,7 +89,20 @@ HEAVY = [
     "tokenizers",
     "matplotlib",
 ]
-COMMANDS = [[], ["data"], ["data", "inspect"], ["data", "convert"], ["demo"], ["models"], ["augmenters"]]
+COMMANDS = [
+    [],
+    ["data"],
+    ["data", "inspect"],
+    ["data", "convert"],
+    ["demo"],
+    ["augment"],
+    ["train"],
+    ["evaluate"],
+    ["predict"],
+    ["graph"],
+    ["models"],
+    ["augmenters"],
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "root")

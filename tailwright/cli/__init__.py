@@ -7,7 +7,18 @@ import sys
 import typer
 
 from tailwright import __version__
-from tailwright.cli import augment, augmenters, convert, demo, evaluate, inspect, models, predict, train
+from tailwright.cli import (
+    augment,
+    augmenters,
+    convert,
+    demo,
+    evaluate,
+    graph,
+    inspect,
+    models,
+    predict,
+    train,
+)
 from tailwright.errors import TailwrightError
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
@@ -29,6 +40,7 @@ app.command("augment")(augment.augment)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("graph")(graph.graph)
 app.command("models")(models.models)
 app.command("augmenters")(augmenters.augmenters)
 

@@ -169,9 +169,21 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [["data", "inspect"], ["data", "convert"], ["demo"], ["models"], ["augmenters"]]
+    "command",
+    [
+        "data inspect",
+        "data convert",
+        "demo",
+        "augment",
+        "train",
+        "evaluate",
+        "predict",
+        "graph",
+        "models",
+        "augmenters",
+    ],
 )
 def test_every_command_has_the_shared_options_and_says_what_it_does(command, capsys):
-    assert run([*command, "--help"]) == 0
+    assert run([*command.split(), "--help"]) == 0
     help_text = capsys.readouterr().out
     assert [option for option in SHARED if option not in help_text] == []

@@ -1,0 +1,183 @@
+"""`tailwright graph`: the label correlation graph of a corpus, as a file, in words and as a picture."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.output import Output
+from tailwright.errors import InputError, quoted
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from tailwright.data.corpus import Corpus, LabelSpace
+    from tailwright.labels import GraphSettings
+
+
+def graph(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", metavar="G.npz", help="Write the graph here, for scipy.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="LABEL", help="Say who the neighbours of LABEL are.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw a label's neighbours into this PNG, SVG or PDF.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="The label to draw.", show_default="the explained one"),
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", help="Hops of the walk from each label.")] = 400,
+    restart: Annotated[float, typer.Option("--restart", help="Chance to start again at the label.")] = 0.8,
+    top: Annotated[int, typer.Option("--top", help="Edges kept a label.")] = 10,
+    head_cut: Annotated[
+        int, typer.Option("--head-cut", help="Labels on more rows than this keep to themselves.")
+    ] = 500,
+    method: Annotated[
+        str, typer.Option("--method", help="walk (random, seeded) or series (its exact expectation).")
+    ] = "walk",
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Which labels go together: walk from each label over the training rows it shares with others.
+
+    The file is a scipy sparse matrix (labels x labels), for `scipy.sparse.load_npz`. A label is given by its
+    id or by its name.
+
+    Example: `tailwright graph data/ --out graph.npz --explain "red shoes" --plot red-shoes.png`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+    if out_file is None and explain is None and plot is None:
+        raise InputError("nothing to do", expected="--out, --explain or --plot")
+    drawn = label or explain
+    if plot is not None and drawn is None:
+        raise InputError("no label to draw", expected="--label or --explain")
+
+    import tailwright as tw
+    from tailwright.labels import GraphSettings, correlation_graph
+    from tailwright.labels.graph_file import save_graph
+    from tailwright.settings import settings_from
+
+    settings = settings_from(
+        GraphSettings,
+        {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
+    )
+    corpus = tw.read(path, seed=seed)
+    columns = {asked: column_of(asked, corpus.labels) for asked in (explain, drawn) if asked is not None}
+    start = time.perf_counter()
+    made = correlation_graph(corpus.train.originals().targets, seed=seed, **asdict(settings))
+    seconds = time.perf_counter() - start
+    result: dict[str, Any] = {
+        "path": str(path),
+        "method": method,
+        "labels": made.shape[0],
+        "edges": int(made.nnz),
+        "seconds": round(seconds, 3),
+    }
+    out.text(f"{made.shape[0]:,} labels, {made.nnz:,} edges in {seconds:.1f} s")
+    if out_file is not None:
+        save_graph(made, out_file)
+        out.note(f"wrote {out_file}")
+        result["out"] = str(out_file)
+    if explain is not None:
+        result["explain"] = show_neighbours(out, made, corpus, columns[explain], settings)
+    if plot is not None and drawn is not None:
+        draw(made, corpus.labels, columns[drawn], plot)
+        out.note(f"wrote {plot}")
+        result["plot"] = str(plot)
+    out.result(result)
+
+
+def column_of(asked: str, labels: LabelSpace) -> int:
+    """The column of the label with this id or, if there is none, with this name."""
+    if asked in labels.index_of_id:
+        return labels.index_of_id[asked]
+    names = labels.names.to_pylist()
+    columns = [column for column, name in enumerate(names) if name == asked]
+    if len(columns) == 1:
+        return columns[0]
+    if columns:
+        ids = ", ".join(labels.ids[column].as_py() for column in columns[:5])
+        more = ", ..." if len(columns) > 5 else ""
+        raise InputError(
+            f"{len(columns)} labels have the name {quoted(asked)}", expected=f"an id: {ids}{more}"
+        )
+    known = {name.casefold(): name for name in [*labels.index_of_id, *names]}
+    # The beginning of a name is what people type; the shortest such name says the least they did not.
+    longer = sorted((name for name in known if asked and name.startswith(asked.casefold())), key=len)
+    near = longer or difflib.get_close_matches(asked.casefold(), known, n=1)
+    hint = f"; did you mean {quoted(known[near[0]])}?" if near else ""
+    raise InputError(f"no label has the id or name {quoted(asked)}{hint}")
+
+
+def show_neighbours(
+    out: Output, made: sparse.csr_array, corpus: Corpus, column: int, settings: GraphSettings
+) -> dict[str, Any]:
+    """A label's neighbours as sentences for people, and as the part of the result that says the same."""
+    from tailwright.labels.neighbours import neighbours, shared_rows
+
+    labels = corpus.labels
+    name, rows = labels.names[column].as_py(), int(labels.counts[column])
+    edges = neighbours(made, column)
+    shared = shared_rows(corpus.train.originals().targets, column)
+    out.text()
+    out.text(f"{name} (id {labels.ids[column].as_py()}) is on {rows:,} training rows.")
+    if rows == 0:
+        out.text("So it has no neighbours, and its text is annotated with itself alone.")
+    elif rows > settings.head_cut:
+        out.text(f"That is more than {settings.head_cut:,} (--head-cut), so it has only itself.")
+    else:
+        walk = settings.method == "walk"
+        met = f"Of {settings.steps:,} hops from it" if walk else "Of all hops from it, on average,"
+        weights = (f"{edge.weight:,.0f}" if walk else f"{edge.weight:.2%}" for edge in edges)
+        out.text(f"{met} so many end at:")
+        out.table(
+            ["label", "hops", "soft target", "rows", "shared rows"],
+            [
+                [
+                    "itself" if edge.column == column else labels.names[edge.column].as_py(),
+                    weight,
+                    f"{edge.target:.2f}" if edge.target else "none",
+                    f"{labels.counts[edge.column]:,}",
+                    f"{shared[edge.column]:,}",
+                ]
+                for edge, weight in zip(edges, weights, strict=True)
+            ],
+        )
+    return {
+        "id": labels.ids[column].as_py(),
+        "name": name,
+        "rows": rows,
+        "neighbours": [
+            {
+                "id": labels.ids[edge.column].as_py(),
+                "name": labels.names[edge.column].as_py(),
+                "weight": edge.weight,
+                "target": edge.target,
+            }
+            for edge in edges
+        ],
+    }
+
+
+def draw(made: sparse.csr_array, labels: LabelSpace, column: int, path: Path) -> None:
+    """Bars of a label's neighbours by their soft targets, itself left out unless it is alone."""
+    from tailwright.labels.neighbours import draw_neighbours, neighbours
+
+    edges = neighbours(made, column, threshold=0)
+    shown = [edge for edge in edges if edge.column != column] or edges
+    names = [labels.names[edge.column].as_py() for edge in shown]
+    draw_neighbours(names, [edge.target for edge in shown], path, title=labels.names[column].as_py())

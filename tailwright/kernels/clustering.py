@@ -1,0 +1,177 @@
+"""One level of balanced cosine 2-means: every node is cut in two halves, all nodes of the level in one call.
+
+A thread holds a few arrays of one entry a column and works on its own nodes, so memory does not grow with the
+number of nodes, and results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+# (indptr, indices, data, dense): rows of length 1 or 0, either CSR with `dense` of shape (0, 0), or dense
+# (rows, columns) with CSR parts that are not read. One type for both, so that one kernel serves both.
+Vectors = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@njit(cache=True, parallel=True)
+def split_nodes(
+    vectors: Vectors,
+    columns: int,
+    members: np.ndarray,  # (rows,) int32: the rows of node after node, ascending in each; regrouped in place
+    bounds: np.ndarray,  # (nodes + 1,) where each node's members start
+    seeds: np.ndarray,  # (nodes, 2) int64: places of the two seeds among a node's members
+    iterations: int,
+    tolerance: float,
+    threads: int,
+) -> None:
+    """Regroup the members of each node: its first half (the larger by one if odd), then its second half.
+
+    Members are ranked by similarity to the first centroid minus similarity to the second, equal ones by row
+    number. Centroids and halves are renewed until the mean similarity of members to their own centroid grows
+    by less than `tolerance`, or `iterations` times.
+    """
+    nodes = len(bounds) - 1
+    for thread in prange(threads):
+        total = np.empty(columns)  # sum of the node's members
+        first = np.empty(columns)  # sum of its first half
+        axis = np.empty(columns, dtype=np.float32)  # first centroid minus second centroid
+        used = np.arange(columns, dtype=np.int32)  # the columns that the node's members have
+        seen_by = np.full(columns, -1, dtype=np.int32)  # the last node that used a column
+        for node in range(nodes * thread // threads, nodes * (thread + 1) // threads):
+            rows = members[bounds[node] : bounds[node + 1]]
+            # Any cut of two members gives the same two leaves.
+            if len(rows) <= 2:
+                continue
+            count = _mark_used(vectors, rows, node, used, seen_by)
+            chosen = np.ones(len(rows), dtype=np.bool_)
+            _sum(vectors, rows, chosen, total, used[:count])
+            _axis_of_seeds(vectors, rows[seeds[node, 0]], rows[seeds[node, 1]], axis, used[:count])
+            differences = np.empty(len(rows), dtype=np.float32)
+            before = -np.inf
+            for _ in range(iterations):
+                _project(vectors, rows, axis, differences)
+                _choose_larger_half(differences, chosen)
+                _sum(vectors, rows, chosen, first, used[:count])
+                now = _renew_axis(total, first, axis, used[:count]) / len(rows)
+                if now - before < tolerance:
+                    break
+                before = now
+            _regroup(rows, chosen)
+
+
+@njit(cache=True)
+def _mark_used(vectors: Vectors, rows: np.ndarray, node: int, used: np.ndarray, seen_by: np.ndarray) -> int:
+    """List the columns of the rows in `used`; returns how many there are."""
+    indptr, indices, _, dense = vectors
+    if len(dense):
+        return len(used)  # all of them, from the start
+    count = 0
+    for row in rows:
+        for at in range(indptr[row], indptr[row + 1]):
+            column = indices[at]
+            if seen_by[column] != node:
+                seen_by[column] = node
+                used[count] = column
+                count += 1
+    return count
+
+
+@njit(cache=True)
+def _sum(vectors: Vectors, rows: np.ndarray, chosen: np.ndarray, out: np.ndarray, used: np.ndarray) -> None:
+    """The sum of the chosen rows over the used columns."""
+    indptr, indices, data, dense = vectors
+    for column in used:
+        out[column] = 0
+    for place in range(len(rows)):
+        if not chosen[place]:
+            continue
+        row = rows[place]
+        if len(dense):
+            for column in range(dense.shape[1]):
+                out[column] += dense[row, column]
+        else:
+            for at in range(indptr[row], indptr[row + 1]):
+                out[indices[at]] += data[at]
+
+
+@njit(cache=True)
+def _axis_of_seeds(vectors: Vectors, one: int, other: int, axis: np.ndarray, used: np.ndarray) -> None:
+    indptr, indices, data, dense = vectors
+    if len(dense):
+        for column in range(dense.shape[1]):
+            axis[column] = dense[one, column] - dense[other, column]
+        return
+    for column in used:
+        axis[column] = 0
+    for at in range(indptr[one], indptr[one + 1]):
+        axis[indices[at]] += data[at]
+    for at in range(indptr[other], indptr[other + 1]):
+        axis[indices[at]] -= data[at]
+
+
+# Sums may be reordered, so that dense rows are multiplied several columns at a time.
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _project(vectors: Vectors, rows: np.ndarray, axis: np.ndarray, differences: np.ndarray) -> None:
+    """The product of each row with the axis: its similarity to one centroid minus that to the other."""
+    indptr, indices, data, dense = vectors
+    for place in range(len(rows)):
+        row = rows[place]
+        product = np.float32(0)
+        if len(dense):
+            for column in range(dense.shape[1]):
+                product += dense[row, column] * axis[column]
+        else:
+            for at in range(indptr[row], indptr[row + 1]):
+                product += data[at] * axis[indices[at]]
+        differences[place] = product
+
+
+@njit(cache=True)
+def _choose_larger_half(differences: np.ndarray, chosen: np.ndarray) -> None:
+    """Mark the half (rounded up) with the largest differences; of equal ones, those that come first."""
+    half = (len(differences) + 1) // 2
+    least = np.partition(differences, len(differences) - half)[len(differences) - half]
+    larger = 0
+    for difference in differences:
+        larger += difference > least
+    room = half - larger  # for those that equal the least one
+    for place in range(len(differences)):
+        chosen[place] = differences[place] > least
+        if differences[place] == least and room > 0:
+            chosen[place] = True
+            room -= 1
+
+
+@njit(cache=True)
+def _renew_axis(total: np.ndarray, first: np.ndarray, axis: np.ndarray, used: np.ndarray) -> float:
+    """The difference of the new centroids; returns the sum of members' similarities to their own.
+
+    Members have length 1, so that sum is the length of the first half's sum plus that of the second's.
+    """
+    first_square, second_square = 0.0, 0.0
+    for column in used:
+        second = total[column] - first[column]
+        first_square += first[column] * first[column]
+        second_square += second * second
+    first_length, second_length = math.sqrt(first_square), math.sqrt(second_square)
+    # A half of empty rows, or one that sums to nothing, has no direction.
+    by_first = 1 / first_length if first_length > 0 else 0.0
+    by_second = 1 / second_length if second_length > 0 else 0.0
+    for column in used:
+        axis[column] = first[column] * by_first - (total[column] - first[column]) * by_second
+    return first_length + second_length
+
+
+@njit(cache=True)
+def _regroup(rows: np.ndarray, chosen: np.ndarray) -> None:
+    """The chosen rows first, then the others, each in their order."""
+    others = rows[~chosen]
+    place = 0
+    for at in range(len(rows)):
+        if chosen[at]:
+            rows[place] = rows[at]
+            place += 1
+    rows[place:] = others

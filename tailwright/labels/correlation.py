@@ -1,0 +1,237 @@
+"""The label correlation graph: which labels are met on a walk from a label over the rows it shares.
+
+A walker at a label goes to one of its training rows, and from there to one of that row's labels; before every
+hop but the first it goes back to where it began with probability `restart`. The more often it meets a label,
+the stronger the edge. Frequent labels are taken out first, else they would be everybody's neighbour.
+
+Two ways to the same graph (a test holds the first to approach the second as steps grow):
+
+| method | weight of an edge | |
+|---|---|---|
+| walk | visits, out of `steps` | one random chain a label, as the papers do it |
+| series | expected share of visits, to four hops | exact, no seed |
+
+The walk costs labels x steps. The series costs, for each label, all pairs within four hops: little where
+labels and rows have a few each, up to labels x pairs where a few hops lead everywhere.
+
+With T[l, m] the chance that a hop from l ends at m, the series is p (T + q T^2 + q^2 T^3 + q^3 T^4), where
+p is `restart` and q = 1 - p. It holds 1 - q^4 of all visits, 99.84 % at p = 0.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numba import get_num_threads
+from scipy import sparse
+
+from tailwright.kernels.series import expected_visits
+from tailwright.kernels.strongest import UnitRows
+from tailwright.kernels.walk import walk_labels
+from tailwright.labels.vectors import unit_rows
+from tailwright.progress import progress
+from tailwright.streams import stream
+
+METHODS = ("walk", "series")
+HOPS = 4  # of the series
+# Labels between two reports of progress; so many rows of the result are held padded at a time.
+SLICE = 4096
+
+# (first label, last label, labels (n, top + 1), weights (n, top + 1), counts (n,)): fills the last three.
+Fill = Callable[[int, int, np.ndarray, np.ndarray, np.ndarray], None]
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """How a correlation graph is made.
+
+    | setting | meaning |
+    |---|---|
+    | `steps` | hops of the walk from each label |
+    | `restart` | probability that a hop starts at the label itself again |
+    | `top` | strongest edges kept a label; the edge to itself is kept as one more if it is not among them |
+    | `head_cut` | labels on more rows than this have an edge to themselves only |
+    | `method` | "walk" or "series" |
+    """
+
+    steps: int = 400
+    restart: float = 0.8
+    top: int = 10
+    head_cut: int = 500
+    method: Literal["walk", "series"] = "walk"
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "top", "head_cut"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+        if not 0 < self.restart <= 1:
+            raise ValueError(f"restart must be in (0, 1], got {self.restart}")
+        if self.method not in METHODS:
+            raise ValueError(f"method must be one of {METHODS}, got {self.method!r}")
+
+
+def correlation_graph(
+    targets: sparse.sparray,
+    steps: int = 400,
+    restart: float = 0.8,
+    top: int = 10,
+    head_cut: int = 500,
+    seed: int = 0,
+    method: Literal["walk", "series"] = "walk",
+    *,
+    label_vectors: sparse.sparray | np.ndarray | None = None,
+    least_similarity: float = 0.0,
+) -> sparse.csr_array:
+    """The graph of the labels of `targets` (rows, labels), CSR float32 (labels, labels); see `GraphSettings`.
+
+    Every stored pair counts as a pair, soft or hard. With `label_vectors` (labels, columns), edges between
+    labels whose vectors have a cosine below `least_similarity` are dropped before the strongest are kept.
+    A label on more than `head_cut` rows has one edge, of weight 1, to itself; a label without rows has none.
+
+    >>> graph = correlation_graph(sparse.csr_array([[1, 1, 0], [1, 1, 0]]), steps=400)
+    >>> graph.sum(axis=1).tolist(), graph.indices.tolist()
+    ([400.0, 400.0, 0.0], [0, 1, 0, 1])
+    """
+    settings = GraphSettings(steps, restart, top, head_cut, method)
+    pairs = _pairs(targets)
+    counts = np.bincount(pairs.indices, minlength=pairs.shape[1])
+    tail = _without(pairs, counts > settings.head_cut)
+    texts = _texts(label_vectors, pairs.shape[1])
+    make = _walk if settings.method == "walk" else _series
+    fill = make(tail, settings, seed, texts, least_similarity)
+    return _collect(fill, settings.top, counts > settings.head_cut)
+
+
+def _walk(
+    by_row: sparse.csr_array, settings: GraphSettings, seed: int, texts: UnitRows, least_similarity: float
+) -> Fill:
+    by_label = by_row.T.tocsr()
+    key = stream(seed, "correlation-graph").bit_generator.state["state"]["key"]
+    restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
+    # Twice the labels that a walk can visit, so that probes are short.
+    table_size = 1 << (2 * min(settings.steps, by_row.shape[1]) + 1).bit_length()
+    threads = get_num_threads()
+
+    def fill(first: int, last: int, labels: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> None:
+        walk_labels(
+            first,
+            last,
+            by_label.indptr,
+            by_label.indices,
+            by_row.indptr,
+            by_row.indices,
+            key,
+            settings.steps,
+            restart_up_to,
+            table_size,
+            texts,
+            least_similarity,
+            threads,
+            labels,
+            weights,
+            counts,
+        )
+
+    return fill
+
+
+def _series(
+    by_row: sparse.csr_array, settings: GraphSettings, seed: int, texts: UnitRows, least_similarity: float
+) -> Fill:
+    by_label = by_row.T.tocsr()
+    rows, labels = by_row.shape
+    hop_weights = settings.restart * (1 - settings.restart) ** np.arange(HOPS)
+    threads = get_num_threads()
+    scratch = (
+        np.empty((threads, labels)),
+        np.empty((threads, labels)),
+        np.full((threads, labels), -1, dtype=np.int32),
+        np.empty((threads, labels), dtype=np.int32),
+        np.empty((threads, rows)),
+        np.full((threads, rows), -1, dtype=np.int32),
+        np.empty((threads, rows), dtype=np.int32),
+    )
+
+    def fill(first: int, last: int, out: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> None:
+        expected_visits(
+            first,
+            last,
+            by_label.indptr,
+            by_label.indices,
+            by_row.indptr,
+            by_row.indices,
+            hop_weights,
+            *scratch,
+            texts,
+            least_similarity,
+            out,
+            weights,
+            counts,
+        )
+
+    return fill
+
+
+def _collect(fill: Fill, top: int, head: np.ndarray) -> sparse.csr_array:
+    """The rows that `fill` makes, slice by slice, packed into one matrix."""
+    labels = len(head)
+    counts = np.zeros(labels, dtype=np.int64)
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    with progress("label graph", labels, "labels") as advance:
+        for first in range(0, labels, SLICE):
+            last = min(first + SLICE, labels)
+            columns = np.empty((last - first, top + 1), dtype=np.int32)
+            weights = np.empty((last - first, top + 1), dtype=np.float32)
+            fill(first, last, columns, weights, counts[first:last])
+            alone = head[first:last]
+            columns[alone, 0], weights[alone, 0] = np.arange(first, last)[alone], 1
+            counts[first:last][alone] = 1
+            filled = np.arange(top + 1) < counts[first:last, None]
+            parts.append((columns[filled], weights[filled]))
+            advance(last - first)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    index_type = np.int32 if indptr[-1] < 2**31 else np.int64
+    none = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32))
+    columns, weights = (np.concatenate(part) for part in zip(none, *parts, strict=True))
+    return sparse.csr_array(
+        (weights, columns.astype(index_type, copy=False), indptr.astype(index_type)), shape=(labels, labels)
+    )
+
+
+def _pairs(targets: sparse.sparray) -> sparse.csr_array:
+    """The stored pairs without their values, each once, labels ascending in a row."""
+    matrix = sparse.csr_array(targets)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return _structure(matrix.indices, matrix.indptr, matrix.shape)
+
+
+def _without(pairs: sparse.csr_array, dropped: np.ndarray) -> sparse.csr_array:
+    """The pairs of the labels that are not dropped; the shape stays."""
+    if not dropped.any():
+        return pairs
+    kept = ~dropped[pairs.indices]
+    indptr = np.concatenate([[0], np.cumsum(kept)])[pairs.indptr]
+    return _structure(pairs.indices[kept], indptr, pairs.shape)
+
+
+def _structure(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    if shape[1] >= 2**31:
+        raise ValueError(f"targets must have fewer than 2**31 labels, got {shape[1]}")
+    # Read-only parts would make numba compile everything once more.
+    parts = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)
+    return sparse.csr_array((np.ones(len(indices), dtype=np.int8), *parts), shape=shape)
+
+
+def _texts(label_vectors: sparse.sparray | np.ndarray | None, labels: int) -> UnitRows:
+    if label_vectors is None:
+        return np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+    if label_vectors.shape[0] != labels:
+        raise ValueError(f"label_vectors has {label_vectors.shape[0]} rows, expected one a label ({labels})")
+    units = unit_rows(sparse.csr_array(label_vectors))
+    return units.indptr, units.indices, units.data

@@ -1,0 +1,71 @@
+"""One label of a correlation graph for people: its neighbours, strongest first, and their picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from tailwright.data.pairs import row_ids
+from tailwright.errors import InputError, MissingExtraError
+from tailwright.labels.annotations import soft_annotations
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An edge of a label: to which column, how strong, and its soft target (0: not above the threshold)."""
+
+    column: int
+    weight: float
+    target: float
+
+
+def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> list[Neighbour]:
+    """The edges of the label in column `label`, strongest first, equal ones by column.
+
+    >>> neighbours(sparse.csr_array(np.array([[4.0, 1], [0, 0]])), 0)[1]
+    Neighbour(column=1, weight=1.0, target=0.25)
+    """
+    start, end = graph.indptr[label], graph.indptr[label + 1]
+    columns, weights = graph.indices[start:end], graph.data[start:end]
+    targets = soft_annotations(graph, threshold)[[label]].toarray()[0]
+    order = np.lexsort((columns, -weights))
+    return [
+        Neighbour(int(c), float(w), float(targets[c]))
+        for c, w in zip(columns[order], weights[order], strict=True)
+    ]
+
+
+def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
+    """On how many rows each label stands together with `label`, (labels,)."""
+    with_label = row_ids(targets)[targets.indices == label]
+    return np.bincount(targets[with_label].indices, minlength=targets.shape[1])
+
+
+def draw_neighbours(names: Sequence[str], shares: Sequence[float], path: str | Path, title: str) -> None:
+    """Bars of a label's neighbours, the strongest on top, as a PNG, SVG or PDF."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot") from error
+    path = Path(path)
+    if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
+        raise InputError(f"found {path.suffix or 'no suffix'}", expected=".png, .svg or .pdf", path=path)
+    places = np.arange(len(names))[::-1]
+    # A dollar sign would start a formula.
+    shown = [(name if len(name) <= 40 else name[:39] + "…").replace("$", r"\$") for name in names]
+    with mpl.rc_context({"font.size": 10}):
+        figure = Figure(figsize=(7, 1.3 + 0.32 * max(len(names), 1)), dpi=150, layout="constrained")
+        axes = figure.add_subplot()
+        axes.barh(places, shares, color="#1f4e79")
+        axes.set_yticks(places, shown)
+        axes.set(xlabel="visits over visits to the label itself", title=title.replace("$", r"\$"))
+        axes.spines[["top", "right"]].set_visible(False)
+        try:
+            figure.savefig(path)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", path=path) from error
