@@ -1,0 +1,88 @@
+"""Embedding bags: the vector of a text is the weighted sum of its words' vectors.
+
+`Bags` are the texts, as sparse rows of word weights. `bag_sum` multiplies them with a matrix of word vectors,
+forward and backward in sparse kernels; `share_words` numbers the words of a batch so that the matrix need
+only hold those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from tailwright.kernels.bags import gather_rows, number_locally, sum_rows, transposed
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Rows of (word, weight): the parts of a CSR matrix in the types that the kernels take."""
+
+    indptr: np.ndarray  # (rows + 1,) int64
+    words: np.ndarray  # (stored,) int32
+    weights: np.ndarray  # (stored,) float32
+
+    @staticmethod
+    def of(matrix: sparse.csr_array) -> Bags:
+        """The bags that the rows of a sparse matrix are."""
+        return Bags(
+            np.require(matrix.indptr, np.int64, ["C", "W"]),
+            np.require(matrix.indices, np.int32, ["C", "W"]),
+            np.require(matrix.data, np.float32, ["C", "W"]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.indptr.nbytes + self.words.nbytes + self.weights.nbytes
+
+    def take(self, rows: np.ndarray) -> Bags:
+        """The bags at `rows`, in that order."""
+        return Bags(*gather_rows(self.indptr, self.words, self.weights, np.asarray(rows, dtype=np.int64)))
+
+    def slice(self, start: int, end: int) -> Bags:
+        """The bags start..end without a copy of their words."""
+        first, last = self.indptr[start], self.indptr[end]
+        return Bags(self.indptr[start : end + 1] - first, self.words[first:last], self.weights[first:last])
+
+    def sum(self, table: np.ndarray) -> np.ndarray:
+        """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width), no gradient."""
+        out = np.empty((len(self), table.shape[1]), dtype=np.float32)
+        sum_rows(self.indptr, self.words, self.weights, table, out)
+        return out
+
+
+def share_words(parts: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, list[Bags]]:
+    """The distinct words of all parts, sorted, and the parts with their words numbered by place among them.
+
+    `scratch` is an int32 array over all words, filled with -1 and left so.
+    """
+    words, local = number_locally(np.concatenate([part.words for part in parts]), scratch)
+    ends = np.cumsum([len(part.words) for part in parts])
+    numbered = np.split(local, ends[:-1])
+    return words, [Bags(p.indptr, w, p.weights) for p, w in zip(parts, numbered, strict=True)]
+
+
+def bag_sum(table: torch.Tensor, bags: Bags) -> torch.Tensor:
+    """(rows, width): each bag's weighted sum of rows of `table` (words, width), with a gradient for it."""
+    result: torch.Tensor = _BagSum.apply(table, bags)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _BagSum(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, table: torch.Tensor, bags: Bags) -> torch.Tensor:
+        context.bags, context.words = bags, table.shape[0]
+        return torch.from_numpy(bags.sum(table.detach().numpy()))
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        bags = context.bags
+        by_word = Bags(*transposed(bags.indptr, bags.words, bags.weights, context.words))
+        return torch.from_numpy(by_word.sum(gradients[0].contiguous().numpy())), None

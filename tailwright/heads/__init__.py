@@ -1,0 +1,1 @@
+"""Heads: how label vectors are scored against the vector of a text, shared by models."""

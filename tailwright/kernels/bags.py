@@ -1,0 +1,91 @@
+"""Kernels of embedding bags: gather CSR rows, number the words of a batch, and sum weighted vectors.
+
+A batch touches few of the words there are. Its words get local numbers, so that a gradient is a small dense
+matrix over just those words, and the backward pass is the same sum over the transposed bags.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True)
+def gather_rows(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) of the CSR rows at `rows`, in that order."""
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    for i in range(len(rows)):
+        starts[i + 1] = starts[i] + indptr[rows[i] + 1] - indptr[rows[i]]
+    columns = np.empty(starts[-1], dtype=np.int32)
+    values = np.empty(starts[-1], dtype=np.float32)
+    for i in range(len(rows)):
+        place = starts[i]
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            columns[place] = indices[p]
+            values[place] = data[p]
+            place += 1
+    return starts, columns, values
+
+
+@njit(cache=True)
+def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct columns, sorted, and `columns` renumbered by their place among them.
+
+    `local` is scratch space of the full width, all -1 before and after.
+    """
+    distinct = np.empty(len(columns), dtype=np.int32)
+    count = 0
+    for p in range(len(columns)):
+        column = columns[p]
+        if local[column] < 0:
+            local[column] = 0
+            distinct[count] = column
+            count += 1
+    distinct = np.sort(distinct[:count])
+    for i in range(count):
+        local[distinct[i]] = i
+    renumbered = np.empty(len(columns), dtype=np.int32)
+    for p in range(len(columns)):
+        renumbered[p] = local[columns[p]]
+    for i in range(count):
+        local[distinct[i]] = -1
+    return distinct, renumbered
+
+
+@njit(cache=True)
+def transposed(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) of the transpose of a CSR matrix with that many columns; rows stay in order."""
+    starts = np.zeros(columns + 1, dtype=np.int64)
+    for p in range(len(indices)):
+        starts[indices[p] + 1] += 1
+    for column in range(columns):
+        starts[column + 1] += starts[column]
+    place = starts[:-1].copy()
+    rows = np.empty(len(indices), dtype=np.int32)
+    values = np.empty(len(indices), dtype=np.float32)
+    for row in range(len(indptr) - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            at = place[indices[p]]
+            rows[at] = row
+            values[at] = data[p]
+            place[indices[p]] += 1
+    return starts, rows, values
+
+
+@njit(cache=True, parallel=True, fastmath=False)
+def sum_rows(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, table: np.ndarray, out: np.ndarray
+) -> None:
+    """out[row] = the sum of data[p] x table[indices[p]] over the row's entries, in their order."""
+    for row in prange(out.shape[0]):
+        total = out[row]
+        total[:] = 0
+        for p in range(indptr[row], indptr[row + 1]):
+            vector = table[indices[p]]
+            weight = data[p]
+            for d in range(len(total)):
+                total[d] += weight * vector[d]

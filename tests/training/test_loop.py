@@ -1,0 +1,153 @@
+"""The loop runs phases with their own rates and frozen parts, stops early, and says when a loss breaks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from tailwright.encoders.row_table import RowTable
+from tailwright.errors import TailwrightError
+from tailwright.training.loop import run_phases
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.schedules import Schedule
+from tailwright.training.workplace import Workplace
+
+
+def new_parts() -> dict[str, RowTable | torch.Tensor]:
+    return {"table": RowTable(np.zeros((6, 2), dtype=np.float32)), "dense": torch.zeros(2)}
+
+
+class Pull(Phase):
+    """Draws the table's rows and the dense part towards (1, 2)."""
+
+    def __init__(self, parts, plan, name="pull", qualities=None, factor=1.0):
+        super().__init__(name, 6, plan)
+        self.parts, self.qualities, self.factor = parts, qualities, factor
+        self.seen, self.draws = [], []
+
+    def loss(self, rows, random, epoch):
+        self.seen.append(rows.tolist())
+        self.draws.append(random.random())
+        goal = torch.tensor([1.0, 2.0])
+        near = (self.parts["table"].rows(rows) - goal).square().sum()
+        return self.factor * (near + (self.parts["dense"] - goal).square().sum())
+
+    def validate(self):
+        return None if self.qualities is None else self.qualities.pop(0)
+
+
+def plan(epochs=3, **settings):
+    rates = settings.pop("rates", {"table": 0.1, "dense": 0.1})
+    return Plan(epochs, 4, rates, **settings)
+
+
+def weights(parts):
+    return parts["table"].weight.copy(), parts["dense"].detach().numpy().copy()
+
+
+def test_every_epoch_goes_through_all_rows_in_its_own_order():
+    parts = new_parts()
+    phase = Pull(parts, plan())
+    run_phases(parts, [phase], seed=0)
+    epochs = [phase.seen[i] + phase.seen[i + 1] for i in (0, 2, 4)]
+    assert all(sorted(epoch) == list(range(6)) for epoch in epochs)
+    assert epochs[0] != epochs[1]
+    assert len(set(phase.draws)) == 6
+    again = Pull(new_parts(), plan())
+    run_phases(again.parts, [again], seed=0)
+    assert again.seen == phase.seen
+    np.testing.assert_array_equal(weights(again.parts)[0], weights(parts)[0])
+
+
+def test_a_part_without_a_rate_is_frozen_while_the_phase_runs():
+    parts = new_parts()
+    run_phases(parts, [Pull(parts, plan(rates={"table": 0.1}))], seed=0)
+    table, dense = weights(parts)
+    assert (table > 0).all()
+    assert (dense == 0).all()
+    run_phases(parts, [Pull(parts, plan(rates={"dense": 0.1}))], seed=0)
+    assert (weights(parts)[0] == table).all()
+    assert (weights(parts)[1] > 0).all()
+
+
+def test_early_stopping_keeps_the_best_weights(tmp_path):
+    parts, best = new_parts(), new_parts()
+    run_phases(parts, [Pull(parts, plan(9, patience=2), qualities=[1.0, 3.0, 2.0, 2.5, 9.0])], seed=0)
+    run_phases(best, [Pull(best, plan(2))], seed=0)
+    np.testing.assert_array_equal(weights(parts)[0], weights(best)[0])
+    np.testing.assert_array_equal(weights(parts)[1], weights(best)[1])
+
+
+def test_epochs_are_logged_with_loss_and_validation(tmp_path):
+    parts = new_parts()
+    run_phases(parts, [Pull(parts, plan(2), qualities=[1.0, 2.0])], seed=0, work=Workplace(tmp_path))
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["start", "epoch", "epoch", "end"]
+    assert [line["valid"] for line in lines[1:3]] == [1.0, 2.0]
+    assert lines[2]["loss"] < lines[1]["loss"]
+
+
+def test_clipping_bounds_the_norm_over_all_parts_together():
+    """The first Adam moment after one step is a tenth of the clipped gradient."""
+    from tailwright.training.optimisers import Optimisers
+
+    parts = new_parts()
+    phase = Pull(parts, plan(clip=0.5), factor=1000.0)
+    optimisers = Optimisers(parts, phase.plan)
+    phase.loss(np.array([0, 5]), np.random.Generator(np.random.Philox(key=0)), {}).backward()
+    optimisers.step(1.0)
+    state = dict(optimisers.state())
+    norm = np.sqrt((state["table.mean"] ** 2).sum() + (state["dense.exp_avg"] ** 2).sum())
+    assert norm == pytest.approx(0.05, rel=1e-5)
+
+
+def test_phases_follow_each_other_and_resume_in_the_second(tmp_path, monkeypatch):
+    def phases(parts):
+        second = plan(2, schedule=Schedule("cosine"))
+        return [Pull(parts, plan(1), "first"), Pull(parts, second, "second", qualities=[1.0, 0.5])]
+
+    expected = new_parts()
+    run_phases(expected, phases(expected), seed=1)
+    parts, stopped = new_parts(), phases
+    broken = stopped(parts)
+    real, calls = Pull.loss, []
+
+    def failing(self, rows, random, epoch):
+        calls.append(self.name)
+        if calls.count("second") == 4:
+            raise KeyboardInterrupt
+        return real(self, rows, random, epoch)
+
+    monkeypatch.setattr(Pull, "loss", failing)
+    with pytest.raises(KeyboardInterrupt):
+        run_phases(parts, broken, seed=1, work=Workplace(tmp_path, checkpoint_seconds=0))
+    monkeypatch.undo()
+    parts = new_parts()
+    resumed = phases(parts)
+    resumed[1].qualities.pop(0)  # the first epoch of the second phase was validated before the stop
+    run_phases(parts, resumed, seed=1, work=Workplace(tmp_path, resume=True, checkpoint_seconds=0))
+    assert resumed[0].seen == []
+    for mine, theirs in zip(weights(parts), weights(expected), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_loss_that_is_not_finite_names_the_batch():
+    parts = new_parts()
+    with pytest.raises(TailwrightError, match="the loss is nan at epoch 1, batch 1 of phase pull"):
+        run_phases(parts, [Pull(parts, plan(), factor=float("nan"))], seed=0)
+
+
+def test_a_plan_names_what_is_wrong():
+    for settings, message in [
+        ({"epochs": 0}, "epochs must be >= 1, got 0"),
+        ({"rates": {"dense": 0}}, "the learning rate of dense must be > 0, got 0"),
+        ({"clip": 0.0}, "clip must be > 0 or None"),
+        ({"weight_decay": -1.0}, "weight_decay must be >= 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            plan(**settings)
+    with pytest.raises(ValueError, match="trains 'tabel', which is not a part"):
+        run_phases(new_parts(), [Pull(new_parts(), plan(rates={"tabel": 0.1}))], seed=0)

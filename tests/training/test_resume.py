@@ -1,0 +1,89 @@
+"""A fit that is killed at any moment and resumed learns the same weights, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tailwright.training.workplace import Workplace
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny_fit
+
+THREADS = {"OMP_NUM_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, str(Path(tiny_fit.__file__)), str(folder)]
+    environment = {**os.environ, **THREADS}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def place(folder: Path) -> tuple[int, int]:
+    """(epoch, batch) of the newest checkpoint; (0, 0) before the first and in the moment of replacing it."""
+    try:
+        found = json.loads((folder / "checkpoint" / "place.json").read_text())
+    except (OSError, ValueError):
+        return 0, 0
+    return found["epoch"], found["batch"]
+
+
+def kill_when(fit: subprocess.Popen[str], folder: Path, after: tuple[int, int], pause: float) -> bool:
+    """Kill -9 a little after the checkpoint has come to that place; whether it was still running."""
+    while fit.poll() is None and place(folder) < after:
+        time.sleep(0.001)
+    time.sleep(pause)
+    running = fit.poll() is None
+    if running:
+        fit.send_signal(signal.SIGKILL)
+    fit.communicate()
+    return running
+
+
+def test_killed_at_random_points_it_ends_with_the_same_weights(tmp_path):
+    undisturbed = start(tmp_path / "undisturbed")
+    expected, _ = undisturbed.communicate()
+    assert undisturbed.returncode == 0
+    random = np.random.Generator(np.random.Philox(key=int(time.time())))
+    folder = tmp_path / "killed"
+    kills = 0
+    for epoch in (0, 1, 2):
+        fit = start(folder)
+        kills += kill_when(fit, folder, (epoch, int(random.integers(1, 7))), random.random() * 0.02)
+    assert kills >= 2
+    last = start(folder)
+    found, _ = last.communicate()
+    assert last.returncode == 0
+    assert found == expected
+    events = [json.loads(line)["event"] for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert "resume" in events
+
+
+class _StopFitError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop", [1, 5, 6, 7, 13, 19])
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, stop):
+    expected = tiny_fit.learnt(None)
+    checkpoint, done = Workplace.checkpoint, []
+
+    def stopping(self, save, *, now=False):
+        checkpoint(self, save, now=now)
+        done.append(1)
+        if len(done) == stop:
+            raise _StopFitError
+
+    monkeypatch.setattr(Workplace, "checkpoint", stopping)
+    with pytest.raises(_StopFitError):
+        tiny_fit.learnt(tmp_path)
+    monkeypatch.undo()
+    assert tiny_fit.learnt(tmp_path, resume=True) == expected

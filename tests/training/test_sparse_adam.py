@@ -1,0 +1,74 @@
+"""Row-sparse Adam is torch's SparseAdam on the rows that a batch touches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tailwright.encoders.row_table import RowTable
+from tailwright.training.sparse_adam import RowSparseAdam
+
+
+def numbers(key: int, *shape: int) -> np.ndarray:
+    return np.random.Generator(np.random.Philox(key=key)).normal(size=shape).astype(np.float32)
+
+
+def test_it_equals_torch_sparse_adam_over_many_steps():
+    start = numbers(1, 9, 5)
+    table = RowTable(start.copy())
+    ours = RowSparseAdam(table)
+    parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
+    theirs = torch.optim.SparseAdam([parameter], lr=0.01)
+    for step in range(20):
+        random = np.random.Generator(np.random.Philox(key=step))
+        rows = np.sort(random.choice(9, size=4, replace=False)).astype(np.int32)
+        gradient = numbers(100 + step, 4, 5)
+        ours.step(rows, gradient, 0.01)
+        parameter.grad = torch.sparse_coo_tensor(
+            torch.from_numpy(rows.astype(np.int64))[None],
+            torch.from_numpy(gradient),
+            (9, 5),
+            check_invariants=True,
+        )
+        theirs.step()
+    np.testing.assert_allclose(table.weight, parameter.detach().numpy(), rtol=2e-5, atol=1e-6)
+
+
+def test_rows_that_are_not_touched_stay_bit_for_bit():
+    start = numbers(2, 6, 3)
+    table = RowTable(start.copy())
+    optimiser = RowSparseAdam(table)
+    optimiser.step(np.array([1, 4], dtype=np.int32), numbers(3, 2, 3), 0.1)
+    changed = (table.weight != start).any(axis=1)
+    assert changed.tolist() == [False, True, False, False, True, False]
+    assert (optimiser.mean[~changed] == 0).all()
+
+
+def test_scale_multiplies_the_gradient():
+    tables = [RowTable(numbers(4, 3, 2)) for _ in range(2)]
+    rows, gradient = np.array([0, 2], dtype=np.int32), numbers(5, 2, 2)
+    for table, scale, g in zip(tables, (0.5, 1.0), (gradient, gradient / 2), strict=True):
+        optimiser = RowSparseAdam(table)
+        optimiser.step(rows, g, 0.1, scale)
+        optimiser.step(rows, numbers(6, 2, 2), 0.1)
+    np.testing.assert_array_equal(tables[0].weight, tables[1].weight)
+
+
+def test_the_rows_of_a_table_collect_their_gradient_once_a_batch():
+    table = RowTable(numbers(7, 4, 2))
+    rows = table.rows(np.array([1, 3]))
+    with pytest.raises(RuntimeError, match="once a batch"):
+        table.rows(np.array([0]))
+    (rows * 3).sum().backward()
+    touched, gradient = table.take_gradient()
+    assert touched.tolist() == [1, 3]
+    assert (gradient == 3).all()
+    assert table.take_gradient() is None
+    table.frozen = True
+    assert not table.rows(np.array([0])).requires_grad
+
+
+def test_a_table_must_be_a_float32_matrix():
+    with pytest.raises(ValueError, match="got float64"):
+        RowTable(np.zeros((2, 2)))
