@@ -1,0 +1,174 @@
+"""Beam search down a forest of linear classifiers with sparse weights.
+
+Nodes of all trees are numbered together. A node has slots, one a child: another node, or a label. Its weights
+are kept by feature, only for the features that have any, so that a text looks its few words up in a node's
+sorted list and touches no other weight.
+
+| array | shape | holds |
+|---|---|---|
+| `slot_starts` | (nodes + 1,) | where the slots of a node start |
+| `children` | (slots,) | the node in a slot, or -1 - label |
+| `biases` | (slots,) | |
+| `pair_starts` | (nodes + 1,) | where the features of a node start |
+| `features` | (pairs,) | ascending within a node |
+| `w_indptr`, `w_indices`, `w_data` | CSR (pairs, widest node) | weights, by slot within the node |
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from tailwright.kernels.linear import SQUARED_HINGE
+
+
+@njit(cache=True, nogil=True)
+def log_activation(margin: float, loss: int) -> float:
+    """How sure a classifier is, as the logarithm of a number in (0, 1]."""
+    if loss == SQUARED_HINGE:
+        short = max(0.0, 1.0 - margin)
+        return -short * short
+    return -math.log1p(math.exp(-margin)) if margin > -30 else margin
+
+
+@njit(cache=True, nogil=True)
+def better(score: float, item: int, other_score: float, other_item: int) -> bool:
+    """The order of a ranking: higher scores first, equal scores by smaller number."""
+    return score > other_score or (score == other_score and item < other_item)
+
+
+@njit(cache=True, nogil=True)
+def insert(items: np.ndarray, scores: np.ndarray, filled: int, item: int, score: float) -> int:
+    """Put an item into a sorted list that keeps the best `len(items)`; returns how many it holds now."""
+    size = len(items)
+    if filled == size and (size == 0 or not better(score, item, scores[size - 1], items[size - 1])):
+        return filled
+    place = min(filled, size - 1)
+    while place > 0 and better(score, item, scores[place - 1], items[place - 1]):
+        scores[place] = scores[place - 1]
+        items[place] = items[place - 1]
+        place -= 1
+    scores[place] = score
+    items[place] = item
+    return min(filled + 1, size)
+
+
+@njit(cache=True, nogil=True)
+def node_margins(
+    node: int,
+    words: np.ndarray,
+    values: np.ndarray,
+    slot_starts: np.ndarray,
+    biases: np.ndarray,
+    pair_starts: np.ndarray,
+    features: np.ndarray,
+    w_indptr: np.ndarray,
+    w_indices: np.ndarray,
+    w_data: np.ndarray,
+    margins: np.ndarray,
+) -> None:
+    """margins[s] of the node's slots for a text with ascending `words` and their `values`."""
+    first = slot_starts[node]
+    for slot in range(first, slot_starts[node + 1]):
+        margins[slot - first] = biases[slot]
+    low, end = pair_starts[node], pair_starts[node + 1]
+    for i in range(len(words)):
+        word = words[i]
+        high = end
+        while low < high:
+            middle = (low + high) >> 1
+            if features[middle] < word:
+                low = middle + 1
+            else:
+                high = middle
+        if low == end:
+            return
+        if features[low] == word:
+            for p in range(w_indptr[low], w_indptr[low + 1]):
+                margins[w_indices[p]] += values[i] * w_data[p]
+
+
+@njit(cache=True, nogil=True)
+def beam_search(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    roots: np.ndarray,
+    slot_starts: np.ndarray,
+    children: np.ndarray,
+    biases: np.ndarray,
+    pair_starts: np.ndarray,
+    features: np.ndarray,
+    w_indptr: np.ndarray,
+    w_indices: np.ndarray,
+    w_data: np.ndarray,
+    labels: int,
+    widest: int,
+    loss: int,
+    beam: int,
+    first: int,
+    last: int,
+    ids: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Fill rows first..last - 1 of ids and scores (rows, k), given as -1 and minus infinity, best first.
+
+    A label's score in a tree is the product of the activations on the way to it; over trees it is the mean,
+    where a tree whose beam missed the label counts as 0. Each level of a tree keeps its `beam` best nodes.
+    """
+    margins = np.empty(widest, dtype=np.float32)
+    total = np.zeros(labels, dtype=np.float32)
+    touched = np.empty(labels, dtype=np.int32)
+    here = np.empty(beam, dtype=np.int64)
+    here_scores = np.empty(beam, dtype=np.float32)
+    there = np.empty(beam, dtype=np.int64)
+    there_scores = np.empty(beam, dtype=np.float32)
+    for row in range(first, last):
+        words = x_indices[x_indptr[row] : x_indptr[row + 1]]
+        values = x_data[x_indptr[row] : x_indptr[row + 1]]
+        count = 0
+        for root in roots:
+            here[0], here_scores[0], size = root, 0, 1
+            while size:
+                below = 0
+                for b in range(size):
+                    node = here[b]
+                    node_margins(
+                        node,
+                        words,
+                        values,
+                        slot_starts,
+                        biases,
+                        pair_starts,
+                        features,
+                        w_indptr,
+                        w_indices,
+                        w_data,
+                        margins,
+                    )
+                    start = slot_starts[node]
+                    for slot in range(start, slot_starts[node + 1]):
+                        score = here_scores[b] + log_activation(margins[slot - start], loss)
+                        child = children[slot]
+                        if child >= 0:
+                            below = insert(there, there_scores, below, child, score)
+                        else:
+                            label = -1 - child
+                            if total[label] == 0:
+                                touched[count] = label
+                                count += 1
+                            total[label] += math.exp(max(score, LOWEST))
+                here, there = there, here
+                here_scores, there_scores = there_scores, here_scores
+                size = below
+        filled = 0
+        for t in range(count):
+            label = touched[t]
+            filled = insert(ids[row], scores[row], filled, label, total[label] / len(roots))
+            total[label] = 0
+
+
+# e to this is a small float32 that is still above 0, so that a label that was reached is always counted.
+LOWEST = -80.0

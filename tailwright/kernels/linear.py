@@ -1,0 +1,301 @@
+"""One-versus-rest linear classifiers by dual coordinate descent over a growing set of rows.
+
+A classifier w (with a bias, the weight of a feature that is 1 everywhere) minimises
+
+    |w|² / 2 + Σ cost_i loss(w·x_i, t_i)
+
+    squared hinge: t (1 - m)₊² + (1 - t) (1 + m)₊²        logistic: t ln(1 + e^-m) + (1 - t) ln(1 + e^m)
+
+with t the soft target of row i: a soft row is a positive of weight t and a negative of weight 1 - t. At the
+optimum w = Σ b_i x_i with b_i = -cost_i loss'(m_i). A step on one row finds the b_i that fulfils this, the
+others held: for the squared hinge in closed form, for the logistic loss by Newton's method on the margin.
+
+Of the very many rows, nearly all lie beyond the margin of a rare label. So under the squared hinge, descent
+runs over a working set: the labelled rows and a few others at first; then the margins of all rows are
+computed through the columns of the features that have a weight, and the rows that break the margin join,
+until none does. Under the logistic loss every row pulls a little, so all are there from the start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SQUARED_HINGE, LOGISTIC = 0, 1
+
+FEWEST = 32  # rows without the label that a working set starts with, at least
+GROWTH = 64  # rows that may join it in one round, at least; else as many as it has
+ROUNDS = 8
+SWEEPS = 10  # in one round
+# Shares of the tolerance: a step that is left out, a weight that is left out of the margins of all rows.
+SMALLEST = 0.1
+NEGLIGIBLE = 0.1
+# A linear congruential generator modulo 2**64, one stream a classifier, orders the rows of a sweep.
+MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def hinge_step(
+    margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
+) -> np.float32:
+    """The dual value of a row under the squared hinge, all others held.
+
+    `margin` includes b x `square`, what the row itself adds. The new margin z solves
+    z = margin - b square + square x 2 cost (t (1 - z)₊ - (1 - t) (1 + z)₊), linear on either side of ±1.
+    """
+    rest = margin - b * square
+    q = np.float32(2) * cost * square
+    negative = np.float32(1) - target
+    if rest < -np.float32(1) - np.float32(2) * q * target:
+        negative = np.float32(0)  # z < -1: only the positive part pulls
+    elif rest > np.float32(1) + np.float32(2) * q * negative:
+        target = np.float32(0)  # z > 1: only the negative part pulls
+    z = (rest + q * (target - negative)) / (np.float32(1) + q * (target + negative))
+    return np.float32(2) * cost * (target * (np.float32(1) - z) - negative * (np.float32(1) + z))
+
+
+@njit(cache=True, nogil=True)
+def logistic_step(
+    margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
+) -> np.float32:
+    """The dual value of a row under the logistic loss: z = rest + square cost (t - sigmoid(z)) by Newton."""
+    rest = margin - b * square
+    z = margin
+    for _ in range(4):
+        p = np.float32(1) / (np.float32(1) + np.exp(-z))
+        miss = z - rest - square * cost * (target - p)
+        z -= miss / (np.float32(1) + square * cost * p * (np.float32(1) - p))
+    return cost * (target - np.float32(1) / (np.float32(1) + np.exp(-z)))
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def descend(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    squares: np.ndarray,
+    costs: np.ndarray,
+    targets: np.ndarray,
+    dual: np.ndarray,
+    w: np.ndarray,
+    bias: np.float32,
+    active: np.ndarray,
+    loss: int,
+    tolerance: float,
+    state: np.uint64,
+) -> tuple[np.float32, np.float32, np.uint64]:
+    """Sweeps over the active rows until no step is above the tolerance; changes dual, w and their order.
+
+    Returns (bias, the largest step of the last sweep in units of margin, state of the generator).
+    """
+    worst = np.float32(0)
+    for _ in range(SWEEPS):
+        worst = np.float32(0)
+        for a in range(len(active)):
+            # Fisher-Yates on the way: sweeps in a fixed order converge ten times more slowly.
+            state = state * MULTIPLIER + INCREMENT
+            other = a + np.int64((state >> np.uint64(33)) % np.uint64(len(active) - a))
+            row = active[other]
+            active[other] = active[a]
+            active[a] = row
+            margin = bias
+            for p in range(x_indptr[row], x_indptr[row + 1]):
+                margin += x_data[p] * w[x_indices[p]]
+            if loss == SQUARED_HINGE:
+                new = hinge_step(margin, dual[row], squares[row], costs[row], targets[row])
+            else:
+                new = logistic_step(margin, dual[row], squares[row], costs[row], targets[row])
+            change = new - dual[row]
+            size = abs(change) * (squares[row] + np.float32(0.5) / costs[row])
+            worst = max(worst, size)
+            if size > SMALLEST * tolerance:
+                dual[row] = new
+                bias += change
+                for p in range(x_indptr[row], x_indptr[row + 1]):
+                    w[x_indices[p]] += change * x_data[p]
+        if worst < tolerance:
+            break
+    return bias, worst, state
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def margins_of_all(
+    c_indptr: np.ndarray,
+    c_indices: np.ndarray,
+    c_data: np.ndarray,
+    w: np.ndarray,
+    bias: np.float32,
+    touched: np.ndarray,
+    negligible: float,
+    margins: np.ndarray,
+) -> None:
+    """Fill margins (rows,) by the columns c of the features in `touched` that have a weight."""
+    margins[:] = bias
+    for feature in touched:
+        weight = w[feature]
+        if abs(weight) > negligible:
+            for p in range(c_indptr[feature], c_indptr[feature + 1]):
+                margins[c_indices[p]] += weight * c_data[p]
+
+
+@njit(cache=True, nogil=True)
+def join(
+    margins: np.ndarray,
+    costs: np.ndarray,
+    targets: np.ndarray,
+    is_active: np.ndarray,
+    active: np.ndarray,
+    count: int,
+    tolerance: float,
+) -> int:
+    """Let rows without the label that break the margin join the `count` active ones, the worst first."""
+    rows = len(margins)
+    room = count + max(GROWTH, count)
+    limit, step = np.float32(-1) + np.float32(tolerance), np.float32(0.25)
+    for _ in range(100):
+        found = 0
+        for row in range(rows):
+            if margins[row] > limit + step:
+                found += 1
+        if found < room:
+            break
+        limit += step
+    for row in range(rows):
+        if margins[row] > limit and not is_active[row] and targets[row] == 0 and costs[row] > 0:
+            is_active[row] = True
+            active[count] = row
+            count += 1
+            if count == room:
+                break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def solve_classifiers(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    c_indptr: np.ndarray,
+    c_indices: np.ndarray,
+    c_data: np.ndarray,
+    costs: np.ndarray,
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    first: int,
+    last: int,
+    loss: int,
+    tolerance: float,
+    prune: float,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Classifiers first..last - 1 over the same rows, each from nothing.
+
+    x: (rows, features) CSR, c: its transpose, costs: (rows,) 0 for a row that gives no loss at all,
+    t: (classifiers, rows) CSR of targets, negative for a pair without loss. Returns (features, classifiers,
+    weights) of the weights of at least `prune` in magnitude, by classifier, and biases (last - first,).
+    """
+    rows, features = len(x_indptr) - 1, len(c_indptr) - 1
+    squares = np.ones(rows, dtype=np.float32)
+    for row in range(rows):
+        for p in range(x_indptr[row], x_indptr[row + 1]):
+            squares[row] += x_data[p] * x_data[p]
+    targets = np.zeros(rows, dtype=np.float32)
+    dual = np.zeros(rows, dtype=np.float32)
+    is_active = np.zeros(rows, dtype=np.bool_)
+    active = np.empty(rows, dtype=np.int32)
+    margins = np.empty(rows, dtype=np.float32)
+    w = np.zeros(features, dtype=np.float32)
+    is_touched = np.zeros(features, dtype=np.bool_)
+    touched = np.empty(features, dtype=np.int32)
+    biases = np.zeros(last - first, dtype=np.float32)
+    capacity = 1024
+    out_features = np.empty(capacity, dtype=np.int32)
+    out_classifiers = np.empty(capacity, dtype=np.int32)
+    out_weights = np.empty(capacity, dtype=np.float32)
+    filled = 0
+    for classifier in range(first, last):
+        state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
+        count = 0
+        for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
+            row = t_indices[p]
+            targets[row] = t_data[p]
+            if t_data[p] > 0 and costs[row] > 0:
+                is_active[row] = True
+                active[count] = row
+                count += 1
+        labelled = count
+        # A few rows that stand for the rest, so that the bias is about right before any are looked for.
+        row, wanted = 0, rows if loss == LOGISTIC else min(rows, max(FEWEST, 2 * labelled) + labelled)
+        while count < wanted and row < rows:
+            if not is_active[row] and targets[row] == 0 and costs[row] > 0:
+                is_active[row] = True
+                active[count] = row
+                count += 1
+            row += 1
+        bias = np.float32(0)
+        touches = 0
+        seen = 0
+        for _ in range(ROUNDS):
+            for a in range(seen, count):
+                row = active[a]
+                for p in range(x_indptr[row], x_indptr[row + 1]):
+                    feature = x_indices[p]
+                    if not is_touched[feature]:
+                        is_touched[feature] = True
+                        touched[touches] = feature
+                        touches += 1
+            seen = count
+            bias, worst, state = descend(
+                x_indptr,
+                x_indices,
+                x_data,
+                squares,
+                costs,
+                targets,
+                dual,
+                w,
+                bias,
+                active[:count],
+                loss,
+                tolerance,
+                state,
+            )
+            if count < rows and loss == SQUARED_HINGE:
+                margins_of_all(
+                    c_indptr, c_indices, c_data, w, bias, touched[:touches], NEGLIGIBLE * tolerance, margins
+                )
+                count = join(margins, costs, targets, is_active, active, count, tolerance)
+            if count == seen and worst < tolerance:
+                break
+        biases[classifier - first] = bias
+        for i in range(touches):
+            feature = touched[i]
+            weight = w[feature]
+            if abs(weight) >= prune:
+                if filled == capacity:
+                    capacity *= 2
+                    out_features = grown(out_features, capacity)
+                    out_classifiers = grown(out_classifiers, capacity)
+                    out_weights = grown(out_weights, capacity)
+                out_features[filled] = feature
+                out_classifiers[filled] = classifier
+                out_weights[filled] = weight
+                filled += 1
+            w[feature] = 0
+            is_touched[feature] = False
+        for a in range(count):
+            is_active[active[a]] = False
+            dual[active[a]] = 0
+        for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
+            targets[t_indices[p]] = 0
+    return out_features[:filled], out_classifiers[:filled], out_weights[:filled], biases
+
+
+@njit(cache=True, nogil=True)
+def grown(array: np.ndarray, capacity: int) -> np.ndarray:
+    """A longer copy."""
+    longer = np.empty(capacity, dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,167 @@
+"""The part of a corpus that belongs to one node of a label tree: rows, features, targets, numbered anew."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+IGNORED = np.float32(-1)  # the target of a pair that gives no loss
+
+
+@njit(cache=True, nogil=True)
+def local_rows(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: np.ndarray, columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The given rows of a CSR matrix over the features that they use, numbered from 0 in their order.
+
+    Returns (features, indptr, indices, data): `features` (local,) are the columns, ascending.
+    """
+    used = np.zeros(columns, dtype=np.bool_)
+    stored = 0
+    for row in rows:
+        stored += indptr[row + 1] - indptr[row]
+        for p in range(indptr[row], indptr[row + 1]):
+            used[indices[p]] = True
+    features = np.flatnonzero(used).astype(np.int32)
+    number = np.empty(columns, dtype=np.int32)
+    for i in range(len(features)):
+        number[features[i]] = i
+    out_indptr = np.zeros(len(rows) + 1, dtype=np.int64)
+    out_indices = np.empty(stored, dtype=np.int32)
+    out_data = np.empty(stored, dtype=np.float32)
+    at = 0
+    for i in range(len(rows)):
+        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            out_indices[at] = number[indices[p]]
+            out_data[at] = data[p]
+            at += 1
+        out_indptr[i + 1] = at
+    return features, out_indptr, out_indices, out_data
+
+
+@njit(cache=True, nogil=True)
+def transposed(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) of the transposed CSR matrix, indices ascending."""
+    starts = np.zeros(columns + 1, dtype=np.int64)
+    for column in indices:
+        starts[column + 1] += 1
+    for column in range(columns):
+        starts[column + 1] += starts[column]
+    fill = starts[:-1].copy()
+    rows = np.empty(len(indices), dtype=np.int32)
+    values = np.empty(len(indices), dtype=np.float32)
+    for row in range(len(indptr) - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            place = fill[indices[p]]
+            fill[indices[p]] += 1
+            rows[place] = row
+            values[place] = data[p]
+    return starts, rows, values
+
+
+@njit(cache=True, nogil=True)
+def node_targets(
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    i_indptr: np.ndarray,
+    i_indices: np.ndarray,
+    node_of_label: np.ndarray,
+    nodes: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, nodes) CSR, in no order within a row: what each row is to the nodes above its labels.
+
+    t: (rows, labels) targets, i: (rows, labels) ignored pairs, both with ascending indices. The value of a
+    node is the largest target below it that is not ignored, `IGNORED` if there are only ignored pairs.
+    """
+    rows = len(t_indptr) - 1
+    most = len(t_indices) + len(i_indices)
+    indptr = np.zeros(rows + 1, dtype=np.int64)
+    indices = np.empty(most, dtype=np.int32)
+    data = np.empty(most, dtype=np.float32)
+    place = np.full(nodes, -1, dtype=np.int64)  # where a node stands in the current row
+    at = 0
+    for row in range(rows):
+        start = at
+        for p in range(i_indptr[row], i_indptr[row + 1]):
+            node = node_of_label[i_indices[p]]
+            if node >= 0 and place[node] < start:
+                place[node] = at
+                indices[at] = node
+                data[at] = IGNORED
+                at += 1
+        i = i_indptr[row]
+        for p in range(t_indptr[row], t_indptr[row + 1]):
+            while i < i_indptr[row + 1] and i_indices[i] < t_indices[p]:
+                i += 1
+            if i < i_indptr[row + 1] and i_indices[i] == t_indices[p]:
+                continue
+            node = node_of_label[t_indices[p]]
+            if node < 0:
+                continue
+            if place[node] < start:
+                place[node] = at
+                indices[at] = node
+                data[at] = t_data[p]
+                at += 1
+            else:
+                data[place[node]] = max(data[place[node]], t_data[p])
+        indptr[row + 1] = at
+    return indptr, indices[:at].copy(), data[:at].copy()
+
+
+@njit(cache=True, nogil=True)
+def local_targets(
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    first: int,
+    last: int,
+    chosen: np.ndarray,
+    rows: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Classifiers first..last - 1 of a (classifiers, rows) CSR over the rows `chosen` alone."""
+    number = np.full(rows, -1, dtype=np.int32)
+    for i in range(len(chosen)):
+        number[chosen[i]] = i
+    most = t_indptr[last] - t_indptr[first]
+    indptr = np.zeros(last - first + 1, dtype=np.int64)
+    indices = np.empty(most, dtype=np.int32)
+    data = np.empty(most, dtype=np.float32)
+    at = 0
+    for classifier in range(first, last):
+        for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
+            if number[t_indices[p]] >= 0:
+                indices[at] = number[t_indices[p]]
+                data[at] = t_data[p]
+                at += 1
+        indptr[classifier - first + 1] = at
+    return indptr, indices[:at].copy(), data[:at].copy()
+
+
+@njit(cache=True, nogil=True)
+def by_feature(
+    features: np.ndarray, classifiers: np.ndarray, weights: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Weights given by classifier as (used features, indptr, classifiers, weights) by feature."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    for feature in features:
+        starts[feature + 1] += 1
+    used = np.flatnonzero(starts[1:]).astype(np.int32)
+    for feature in range(count):
+        starts[feature + 1] += starts[feature]
+    indptr = np.empty(len(used) + 1, dtype=np.int64)
+    indptr[0] = 0
+    for i in range(len(used)):
+        indptr[i + 1] = starts[used[i] + 1]
+    fill = starts[:-1]
+    indices = np.empty(len(features), dtype=np.int32)
+    data = np.empty(len(features), dtype=np.float32)
+    for i in range(len(features)):
+        place = fill[features[i]]
+        fill[features[i]] += 1
+        indices[place] = classifiers[i]
+        data[place] = weights[i]
+    return used, indptr, indices, data

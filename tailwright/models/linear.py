@@ -1,0 +1,164 @@
+"""Linear: TF-IDF and one-versus-rest linear classifiers over a few shallow, wide label trees.
+
+Follows Bonsai (Khandagale et al. 2020) in its shallow trees over labels represented by their rows, and the
+dual coordinate descent of Hsieh et al. 2008 in its solver; soft targets, row weights and ignored pairs enter
+the loss as they are. Trees differ in the seed of their clusters, and their scores are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numba
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.text.tfidf import TfIdf
+from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
+from tailwright.labels.tree import TreeShape, label_tree
+from tailwright.labels.vectors import pifa
+from tailwright.models import Model, ModelCard, models
+from tailwright.progress import progress
+from tailwright.store import FolderReader, FolderWriter
+from tailwright.streams import stream
+from tailwright.training.forest import Forest
+from tailwright.training.one_versus_rest import Rows, Solver, csr_parts, solve_level
+from tailwright.training.workplace import Workplace
+
+LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
+ROWS_A_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class LinearSettings:
+    """Settings of `linear`.
+
+    | setting | meaning |
+    |---|---|
+    | `trees` | how many trees, each with other clusters; more are better and slower |
+    | `depth` | levels of a tree, that of the labels included; 1 is one-versus-rest without a tree |
+    | `branching` | clusters that a node of the tree is cut into |
+    | `cluster_size` | a node with so many labels or fewer is not cut any more |
+    | `loss` | "squared hinge" or "logistic" |
+    | `cost` | weight of the loss against the size of the weights |
+    | `tolerance` | how far from the optimum a classifier may be, in units of margin |
+    | `prune` | weights below this are dropped |
+    | `beam` | clusters that a text is followed into, at each level |
+    """
+
+    trees: int = 3
+    depth: int = 3
+    branching: int = 100
+    cluster_size: int = 100
+    loss: Literal["squared hinge", "logistic"] = "squared hinge"
+    cost: float = 1.0
+    tolerance: float = 0.1
+    prune: float = 0.1
+    beam: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("trees", "depth", "cluster_size", "beam"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.branching < 2:
+            raise ValueError(f"branching must be >= 2, got {self.branching}")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
+        for name in ("cost", "tolerance"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
+        if not 0 <= self.prune < float("inf"):
+            raise ValueError(f"prune must be >= 0, got {self.prune}")
+
+
+@models.register
+class Linear(Model):
+    """A label without a training row that counts is never predicted."""
+
+    card = ModelCard(
+        name="linear",
+        summary="one-versus-rest linear classifiers over shallow label trees, on TF-IDF",
+        reads=("texts", "targets"),
+        paper="Bonsai",
+    )
+    Settings = LinearSettings
+
+    features: TfIdf
+    forest: Forest
+
+    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+        work = work or Workplace()
+        train, settings = corpus.train, self.settings
+        with work.phase("features", rows=len(train)):
+            self.features, matrix = TfIdf.fit_transform(train.texts)
+        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
+        with work.phase("clusters"):
+            counted = _counted(train)
+            labels = np.flatnonzero(counted.sum(axis=0) > 0).astype(np.int32)
+            vectors = pifa(counted, matrix)[labels]
+        threads = numba.get_num_threads()
+        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
+        trees, weights = [], []
+        for number in range(settings.trees):
+            with work.phase("tree", number=number):
+                tree = label_tree(vectors, labels, shape, seed=seed + number, threads=threads)
+                draw = stream(seed, "linear", number)
+                rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
+                total = sum(tree.width(level) for level in range(tree.depth))
+                with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
+                    weights.append(
+                        [
+                            solve_level(
+                                rows, tree, level, solver, seed=sweeps, threads=threads, advance=advance
+                            )
+                            for level in range(tree.depth)
+                        ]
+                    )
+                trees.append(tree)
+        self.forest = Forest.grown(trees, weights, len(corpus.labels), matrix.shape[1])
+
+    def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        rows = arrow_strings(texts)
+        parts = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
+        with progress("predicting", len(rows)) as advance:
+            for start in range(0, len(rows), ROWS_A_BLOCK):
+                block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
+                parts.append(
+                    self.forest.search(block, k, beam=self.settings.beam, loss=LOSSES[self.settings.loss])
+                )
+                advance(block.shape[0])
+        return TopK.concat(parts)
+
+    def save(self, folder: FolderWriter) -> None:
+        self.features.save(folder.sub("features"))
+        self.forest.save(folder.sub("forest"))
+
+    def load(self, folder: FolderReader, labels: int) -> None:
+        self.features = TfIdf.load(folder.sub("features"))
+        self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
+
+
+def _counted(train: Dataset) -> sparse.csr_array:
+    """The targets that give a loss, times the weight of their row: what clusters are made of."""
+    kept = train.targets - train.targets.multiply(train.ignored)
+    kept = sparse.csr_array(kept.multiply(train.weights[:, None]))
+    kept.eliminate_zeros()
+    return kept
+
+
+def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> Rows:
+    """The rows that have a weight, in random order: the first ones stand for all where a solver starts."""
+    order = draw.permutation(np.flatnonzero(train.weights > 0))
+    return Rows(
+        csr_parts(matrix[order]),
+        matrix.shape[1],
+        train.targets[order],
+        train.ignored[order],
+        train.weights[order],
+    )

@@ -1,0 +1,177 @@
+"""`Forest`: trained label trees as flat arrays, ready for beam search and for the safe folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numba
+import numpy as np
+from scipy import sparse
+
+from tailwright.data.text.blocks import run_blocks
+from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.beam import beam_search
+from tailwright.labels.tree import LabelTree
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+from tailwright.training.one_versus_rest import NodeWeights, Parts, csr_parts
+
+# Below this, starting a thread costs more than it saves.
+FEWEST_ROWS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Nodes of all trees, numbered together, parents before children; see `tailwright.kernels.beam`."""
+
+    labels: int
+    columns: int
+    roots: np.ndarray  # (trees,) int32
+    slot_starts: np.ndarray  # (nodes + 1,) int64
+    children: np.ndarray  # (slots,) int32: a node, or -1 - label
+    biases: np.ndarray  # (slots,) float32
+    pair_starts: np.ndarray  # (nodes + 1,) int64
+    features: np.ndarray  # (pairs,) int32
+    weights: sparse.csr_array  # (pairs, widest) float32
+
+    def __post_init__(self) -> None:
+        """ValueError for anything that would lead the search out of its arrays or round in circles."""
+        nodes, slots, pairs = len(self.slot_starts) - 1, len(self.children), len(self.features)
+        _check_starts("slot_starts", self.slot_starts, slots)
+        _check_starts("pair_starts", self.pair_starts, pairs)
+        sizes = np.diff(self.slot_starts)
+        if len(self.pair_starts) != nodes + 1 or len(self.biases) != slots:
+            raise ValueError("nodes and slots do not fit together")
+        if self.weights.shape != (pairs, sizes.max(initial=0)):
+            raise ValueError(f"weights have shape {self.weights.shape}, not {(pairs, sizes.max(initial=0))}")
+        _check_range("roots", self.roots, 0, nodes)
+        _check_range("children", self.children, -self.labels, nodes)
+        _check_range("features", self.features, 0, self.columns)
+        rising = np.diff(self.features) > 0
+        rising[self.pair_starts[(self.pair_starts > 0) & (self.pair_starts < pairs)] - 1] = True
+        if not bool(rising.all()):
+            raise ValueError("features are not ascending within a node")
+        owner = np.repeat(np.arange(nodes), sizes)
+        inner = self.children >= 0
+        if bool((self.children[inner] <= owner[inner]).any()):
+            raise ValueError("a node stands above itself")
+        entry_owner = np.repeat(
+            np.repeat(np.arange(nodes), np.diff(self.pair_starts)), np.diff(self.weights.indptr)
+        )
+        if bool((self.weights.indices >= sizes[entry_owner]).any()):
+            raise ValueError("a weight belongs to no child of its node")
+        if not bool(np.isfinite(self.weights.data).all() and np.isfinite(self.biases).all()):
+            raise ValueError("a weight is not finite")
+
+    @staticmethod
+    def grown(
+        trees: Sequence[LabelTree],
+        weights: Sequence[Sequence[Sequence[NodeWeights]]],
+        labels: int,
+        columns: int,
+    ) -> Forest:
+        """The forest of trees with the weights of their nodes, by tree, level and parent."""
+        solved = [node for tree in weights for level in tree for node in level]
+        roots, children, nodes = [], [], 0
+        for tree in trees:
+            roots.append(nodes)
+            for level in range(tree.depth):
+                nodes += len(tree.starts[level]) - 1
+                lowest = level == tree.depth - 1
+                children.append(-1 - tree.labels if lowest else nodes + np.arange(tree.width(level)))
+        sizes = np.array([len(node.biases) for node in solved])
+        weights_of = [node.weights for node in solved]
+        data, indices = (np.concatenate([w[part] for w in weights_of]) for part in (2, 1))
+        counts = np.concatenate([np.diff(w[0]) for w in weights_of])
+        matrix = sparse.csr_array(
+            (data, indices, _starts(counts)), shape=(len(counts), int(sizes.max(initial=0)))
+        )
+        return Forest(
+            labels,
+            columns,
+            np.array(roots, dtype=np.int32),
+            _starts(sizes),
+            np.concatenate(children).astype(np.int32),
+            np.concatenate([node.biases for node in solved]),
+            _starts(np.array([len(node.features) for node in solved])),
+            np.concatenate([node.features for node in solved]),
+            matrix,
+        )
+
+    def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
+        """The k best labels of each row of `rows` (rows, columns)."""
+        ids = np.full((rows.shape[0], k), -1, dtype=np.int32)
+        scores = np.full((rows.shape[0], k), -np.inf, dtype=np.float32)
+        inputs = csr_parts(rows)
+        run_blocks(
+            lambda first, last: beam_search(
+                *inputs,
+                self.roots,
+                self.slot_starts,
+                self.children,
+                self.biases,
+                self.pair_starts,
+                self.features,
+                *self._weight_parts,
+                self.labels,
+                self.weights.shape[1],
+                loss,
+                beam,
+                first,
+                last,
+                ids,
+                scores,
+            ),
+            _blocks(rows.shape[0]),
+        )
+        return TopK(ids, scores)
+
+    @cached_property
+    def _weight_parts(self) -> Parts:
+        """Kept, for a change of index type copies all weights, which would take longer than a query."""
+        return csr_parts(self.weights)
+
+    def save(self, folder: FolderWriter) -> None:
+        """Writes every array."""
+        for name in ("roots", "slot_starts", "children", "biases", "pair_starts", "features"):
+            folder.array(name, getattr(self, name))
+        folder.csr("weights", self.weights)
+
+    @staticmethod
+    def load(folder: FolderReader, labels: int, columns: int) -> Forest:
+        """What `save` wrote, checked."""
+        types = {
+            "roots": np.int32,
+            "slot_starts": np.int64,
+            "children": np.int32,
+            "biases": np.float32,
+            "pair_starts": np.int64,
+            "features": np.int32,
+        }
+        arrays = {name: folder.array(name, dtype=kind, shape=(None,)) for name, kind in types.items()}
+        weights = folder.csr("weights", dtype=np.float32, shape=(None, None))
+        try:
+            return Forest(labels, columns, **arrays, weights=weights)
+        except ValueError as error:
+            raise DamagedFolderError(str(error), expected="a saved forest", path=folder.path) from error
+
+
+def _blocks(rows: int) -> list[tuple[int, int]]:
+    """(first, last) row of each block, one a thread."""
+    blocks = numba.get_num_threads() if rows >= FEWEST_ROWS else 1
+    return [(rows * block // blocks, rows * (block + 1) // blocks) for block in range(blocks)]
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _check_starts(name: str, starts: np.ndarray, total: int) -> None:
+    if len(starts) == 0 or starts[0] != 0 or starts[-1] != total or bool((np.diff(starts) < 0).any()):
+        raise ValueError(f"{name} do not run from 0 up to {total}")
+
+
+def _check_range(name: str, values: np.ndarray, low: int, high: int) -> None:
+    if len(values) and not low <= values.min() <= values.max() < high:
+        raise ValueError(f"{name} are not all in {low}..{high - 1}")
