@@ -28,7 +28,7 @@ def test_a_near_miss_is_suggested():
 
 
 def test_a_far_miss_lists_what_there_is():
-    with pytest.raises(InputError, match="there are: label-matcher, popularity"):
+    with pytest.raises(InputError, match="there are: label-matcher, linear, popularity"):
         models.get("qqqq")
     assert unknown("augmenter", "x", []) == "unknown augmenter 'x'; there are none"
 

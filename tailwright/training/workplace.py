@@ -79,5 +79,11 @@ class Workplace:
 
 def peak_rss_mb() -> float:
     """The largest resident memory of this process so far, in MB."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        # getrusage would count what the parent held when it forked, VmHWM starts with this program.
+        return round(int(status.split("VmHWM:")[1].split()[0]) / 1024, 1)
+    except (OSError, IndexError):
+        pass
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
