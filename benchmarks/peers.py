@@ -38,8 +38,13 @@ ENVIRONMENTS = {
 }
 OURS = {
     "tailwright (defaults)": [],
-    "tailwright linear, no augmentation": ["--model", "linear", "--augment", "none"],
-    "tailwright linear + gandalf": ["--model", "linear", "--augment", "gandalf"],
+    "tailwright linear": ["--model", "linear", "--augment", "none"],
+    "tailwright linear +gandalf": ["--model", "linear", "--augment", "gandalf"],
+    "tailwright linear +gandalf without soft annotations": [
+        *("--model", "linear", "--augment", "gandalf", "--set", "gandalf.soft=false"),
+    ],
+    "tailwright twin": ["--model", "twin", "--augment", "none"],
+    "tailwright twin +gandalf": ["--model", "twin", "--augment", "gandalf"],
 }
 KS = (1, 3, 5)
 
