@@ -10,20 +10,8 @@ import sys
 
 from common import emit
 
-COMMANDS = [
-    [],
-    ["data"],
-    ["data", "inspect"],
-    ["data", "convert"],
-    ["demo"],
-    ["augment"],
-    ["train"],
-    ["evaluate"],
-    ["predict"],
-    ["graph"],
-    ["models"],
-    ["augmenters"],
-]
+from tailwright.cli import command_names
+
 REPEATS = 7
 LIMIT = 0.5
 
@@ -42,7 +30,7 @@ def main() -> None:
         " ".join(["tailwright", *command, "--help"]): statistics.median(
             cpu_seconds([*command, "--help"]) for _ in range(REPEATS)
         )
-        for command in COMMANDS
+        for command in command_names()
     }
     emit(
         "startup",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tailwright.cli import command_names
+
 PACKAGE = Path(__file__).resolve().parent.parent / "tailwright"
 
 # From the top floor to the ground; rooms on one line may not import each other, except heads and encoders.
@@ -89,23 +91,9 @@ HEAVY = [
     "tokenizers",
     "matplotlib",
 ]
-COMMANDS = [
-    [],
-    ["data"],
-    ["data", "inspect"],
-    ["data", "convert"],
-    ["demo"],
-    ["augment"],
-    ["train"],
-    ["evaluate"],
-    ["predict"],
-    ["graph"],
-    ["models"],
-    ["augmenters"],
-]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "root")
+@pytest.mark.parametrize("command", command_names(), ids=lambda command: " ".join(command) or "root")
 def test_help_loads_no_heavy_library(command):
     code = (
         "import sys; from tailwright.cli import run; code = run(sys.argv[1:]); "

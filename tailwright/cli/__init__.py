@@ -45,6 +45,13 @@ app.command("models")(models.models)
 app.command("augmenters")(augmenters.augmenters)
 
 
+def command_names() -> list[list[str]]:
+    """Every command as words, the bare `tailwright` and `tailwright data` among them."""
+    top = [[command.name] for command in app.registered_commands if command.name]
+    below = [["data", command.name] for command in data.registered_commands if command.name]
+    return [[], ["data"], *top, *below]
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         print(f"tailwright {__version__}")

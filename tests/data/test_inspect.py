@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from real_datasets import TEXT_DATASETS
 
 import tailwright as tw
 from tailwright.checks.corpora import odd_corpus
@@ -15,16 +16,6 @@ from tailwright.data.inspect import word_counts
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.data.rank_frequency import draw_in_terminal, draw_png
 from tailwright.errors import InputError
-
-TEXT_DATASETS = [
-    "winapi-seealso",
-    "yso-finna-en",
-    "tibkat-keywords-titles",
-    "tibkat-gnd-en",
-    "cve-libraries",
-    "reuters21578-all",
-    "cooking-se",
-]
 
 
 def test_figures_of_a_corpus_made_by_hand():

@@ -5,19 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from real_datasets import TEXT_DATASETS
 
 from tailwright.data.formats.xc import read_filter_pairs, read_label_matrix
 from tailwright.data.read import read
-
-TEXT_DATASETS = [
-    "cooking-se",
-    "cve-libraries",
-    "reuters21578-all",
-    "tibkat-gnd-en",
-    "tibkat-keywords-titles",
-    "winapi-seealso",
-    "yso-finna-en",
-]
 
 
 @pytest.mark.parametrize("name", TEXT_DATASETS)

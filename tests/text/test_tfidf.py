@@ -12,21 +12,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_datasets import TEXT_DATASETS
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tailwright.data.text import TfIdf, TfIdfSettings, blocks
 from tailwright.store import DamagedFolderError, FolderWriter, open_folder, writing
-
-DATASETS = [
-    "cooking-se",
-    "cve-libraries",
-    "reuters21578-all",
-    "tibkat-gnd-en",
-    "tibkat-keywords-titles",
-    "winapi-seealso",
-    "yso-finna-en",
-]
 
 TEXTS = ["Red hat, red shoe", "", "blue hat", "?!", "ΟΔΟΣ İ red RED red", "shoe shoe hat tie"]
 
@@ -51,7 +42,7 @@ def some_texts(path: Path, rows: int) -> list[str]:
         return [json.loads(line)["text"] for line in islice(lines, rows)]
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", TEXT_DATASETS)
 def test_real_texts_give_the_values_of_scikit_learn(real_data: Path, dataset: str) -> None:
     train = some_texts(real_data / dataset / "train.jsonl.gz", 3000)
     test = some_texts(real_data / dataset / "test.jsonl.gz", 1000)
