@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tailwright as tw
-from tailwright.augment import augmenters
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.errors import InputError
 from tailwright.models.popularity import Popularity
@@ -98,13 +97,18 @@ def test_unknown_names_are_refused_before_any_work(tmp_path):
 def test_auto_says_what_it_chose_and_why():
     corpus = tiny_corpus()
     chosen = choose(corpus)
-    assert chosen.augment == ("gandalf",)
-    assert any("gandalf" in reason for reason in chosen.reasons)
-    textless = replace(corpus, labels=tw.LabelSpace.numbered(len(corpus.labels)))
-    assert choose(textless).augment == ()
-    assert choose(corpus, "popularity", ["none"]) == replace(
-        chosen, model="popularity", augment=(), reasons=()
+    assert (chosen.model, chosen.augment) == ("twin", ())
+    assert chosen.reasons == (
+        "model twin: 100% of the labels have a text",
+        "augmentation none: twin gains nothing",
     )
+    beside_linear = choose(corpus, "linear")
+    assert (beside_linear.augment, beside_linear.augment_settings) == (
+        ("gandalf",),
+        {"gandalf": {"soft": False}},
+    )
+    textless = replace(corpus, labels=tw.LabelSpace.numbered(len(corpus.labels)))
+    assert (choose(textless).model, choose(textless).augment) == ("linear", ())
+    assert choose(corpus, "popularity", ["none"]) == replace(chosen, model="popularity", reasons=())
     with pytest.raises(InputError, match="auto or none alone"):
         choose(corpus, "linear", ["auto", "gandalf"])
-    assert set(chosen.augment) <= set(augmenters.names())

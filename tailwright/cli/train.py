@@ -71,7 +71,7 @@ def train(
         chosen.model,
         augment=chosen.augment,
         settings=asked.settings,
-        augment_settings=asked.augment_settings,
+        augment_settings={**chosen.augment_settings, **asked.augment_settings},
         seed=asked.seed,
         out=out_folder,
         resume=resume,

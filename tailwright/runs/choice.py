@@ -1,9 +1,15 @@
-"""What `auto` stands for: model and augmentation chosen from the data, with the reasons in words."""
+"""What `auto` stands for: model and augmentation chosen from the data, with the reasons in words.
+
+The rules rest on `benchmarks/bench_choice.py` (held-out training rows of two corpora, in docs/results): where
+labels have texts, `twin` alone is far ahead on rare labels and needs no augmentation; `linear` needs no label
+texts, and gains from them as rows that are annotated with the label alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -11,7 +17,7 @@ import pyarrow.compute as pc
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 
-# Below this share of labels with text, rows made from label texts reach too few labels to matter.
+# Below this share of labels with text, a model that reads label texts knows too few of them.
 ENOUGH_TEXTS = 0.5
 
 
@@ -22,6 +28,7 @@ class Choice:
     model: str
     augment: tuple[str, ...]
     reasons: tuple[str, ...]
+    augment_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> Choice:
@@ -30,11 +37,17 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
     reasons = []
     with_text = float(np.mean(pc.not_equal(corpus.labels.texts, "").to_numpy(zero_copy_only=False)))
+    share = f"{with_text:.0%} of the labels have a text"
     if model == "auto":
-        model = "linear"
-        reasons.append("model linear: one classifier a label over a label tree, the best measured so far")
+        model = "twin" if with_text >= ENOUGH_TEXTS else "linear"
+        reasons.append(f"model {model}: {share}")
+    settings: dict[str, dict[str, Any]] = {}
     if list(augment) == ["auto"]:
-        augment = ("gandalf",) if with_text >= ENOUGH_TEXTS else ()
-        share = f"{with_text:.0%} of the labels have a text"
-        reasons.append(f"augmentation gandalf: {share}" if augment else f"no augmentation: {share}")
-    return Choice(model, tuple(name for name in augment if name != "none"), tuple(reasons))
+        augment = ()
+        why = f"{model} gains nothing"
+        if model == "linear" and with_text >= ENOUGH_TEXTS:
+            augment, settings = ("gandalf",), {"gandalf": {"soft": False}}
+            why = "label texts as rows, without soft annotations, help a model that does not read them"
+        reasons.append(f"augmentation {' '.join(augment) or 'none'}: {why}")
+    kept = tuple(name for name in augment if name != "none")
+    return Choice(model, kept, tuple(reasons), settings)
