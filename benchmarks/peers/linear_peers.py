@@ -9,7 +9,6 @@ extreme-classification repository's format. Writes `top.npy` (rows, WIDTH) there
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import sys
 import time
@@ -120,7 +119,9 @@ def main() -> None:
     result = PEERS[name](folder, width, threads)
     files = [f for f in (folder / "model").rglob("*") if f.is_file()] if (folder / "model").exists() else []
     result["model_mb"] = sum(f.stat().st_size for f in files) / 1e6
-    result["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    # Not getrusage: that counts what the process which started this one held at the time.
+    status = Path("/proc/self/status").read_text()
+    result["peak_rss_mb"] = int(status.split("VmHWM:")[1].split()[0]) / 1024
     print(json.dumps(result))
 
 
