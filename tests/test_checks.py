@@ -15,7 +15,6 @@ from tailwright.augment import AugmenterCard, augment, augmenters
 from tailwright.checks import check_augmenter, check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Dataset, Origin
-from tailwright.data.dataset import arrow_strings
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import ModelCard, models
 from tailwright.models.popularity import Popularity
@@ -177,6 +176,6 @@ def test_a_card_must_fit_the_method():
         check_augmenter(Wrong())
 
 
-def test_odd_texts_reach_the_toy_augmenter():
-    assert SwapTwoWords().changed("", 0, 0) == ""
-    assert arrow_strings(["x"]).to_pylist() == ["x"]
+def test_the_toy_augmenter_exchanges_two_words_and_leaves_short_texts():
+    assert SwapTwoWords().changed("red shoes", 0, 0) == "shoes red"
+    assert [SwapTwoWords().changed(text, 0, 0) for text in ("", "word")] == ["", "word"]

@@ -16,6 +16,7 @@ from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin
 from tailwright.errors import quoted
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
+_LABEL_COLUMNS = ("ids", "names", "texts")
 _METHODS = TypeAdapter(dict[Literal["train", "valid", "test"], list[str]])
 
 
@@ -23,8 +24,7 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
     """Write `corpus` into `folder`."""
     splits = corpus.splits()
     folder.json("methods.json", {name: list(split.origin.methods) for name, split in splits.items()})
-    for column in ("ids", "names", "texts"):
-        folder.sub("labels").strings(column, getattr(corpus.labels, column))
+    save_labels(folder.sub("labels"), corpus.labels)
     for name, split in splits.items():
         part = folder.sub(name)
         part.strings("texts", split.texts)
@@ -35,13 +35,23 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
             part.csr(column, getattr(split, column))
 
 
+def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
+    """Write ids, names and texts."""
+    for column in _LABEL_COLUMNS:
+        folder.strings(column, getattr(labels, column))
+
+
+def load_labels(folder: FolderReader) -> LabelSpace:
+    """What `save_labels` wrote; ValueError where the columns do not fit together."""
+    return LabelSpace(*(folder.strings(column) for column in _LABEL_COLUMNS))
+
+
 def load_corpus(folder: FolderReader) -> Corpus:
     """What `save_corpus` wrote, checked; `DamagedFolderError` where its parts do not fit together."""
     try:
         methods = _methods(folder.json("methods.json"))
         splits = {name: _split(folder.sub(name), methods[name]) for name in methods}
-        labels = LabelSpace(*(folder.sub("labels").strings(column) for column in ("ids", "names", "texts")))
-        return Corpus(labels=labels, **splits)
+        return Corpus(labels=load_labels(folder.sub("labels")), **splits)
     except ValueError as problem:
         raise DamagedFolderError(str(problem), expected="a corpus", path=folder.path) from problem
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.pairs import checked, empty_pairs, pairs_from_parts, same_pairs, stack_pairs
+from tailwright.data.pairs import checked, empty_pairs, pairs_from_parts, row_ids, same_pairs, stack_pairs
 from tailwright.streams import stream
 
 PAIR_COLUMNS = ("targets", "ignored", "excluded")
@@ -180,12 +180,16 @@ class Dataset:
         kept = share_of(len(self), 1 - Fraction(str(valid)))
         return self.take(np.sort(order[:kept])), self.take(np.sort(order[kept:]))
 
+    def learnt_targets(self) -> sparse.csr_array:
+        """The targets of the pairs that give a loss: all but the ignored ones."""
+        return sparse.csr_array(self.targets - self.targets.multiply(self.ignored))
+
     def binarised(self, threshold: float) -> Dataset:
         """Hard labels only: targets of at least `threshold` become 1, the others are dropped."""
         if not 0 < threshold <= 1:
             raise ValueError(f"threshold must be in (0, 1], got {threshold}")
         kept = self.targets.data >= np.float32(threshold)
-        rows = np.repeat(np.arange(len(self)), np.diff(self.targets.indptr))[kept]
+        rows = row_ids(self.targets)[kept]
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self)))])
         ones = np.ones(int(kept.sum()), dtype=np.float32)
         return replace(self, targets=pairs_from_parts(ones, self.targets.indices[kept], indptr, self.labels))

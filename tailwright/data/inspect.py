@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.data.pairs import row_ids
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,6 @@ def inspect(corpus: Corpus) -> CorpusReport:
 def _split_report(split: Dataset) -> SplitReport:
     words = word_counts(split.texts)
     labels_a_row = np.diff(split.targets.indptr)
-    soft = np.add.reduceat(
-        np.append(split.targets.data < 1, False), split.targets.indptr[:-1], dtype=np.int64
-    ) * (labels_a_row > 0)
     return SplitReport(
         rows=len(split),
         labels_used=len(np.unique(split.targets.indices)),
@@ -102,7 +100,7 @@ def _split_report(split: Dataset) -> SplitReport:
         empty_texts=int(np.count_nonzero(words == 0)),
         rows_without_labels=int(np.count_nonzero(labels_a_row == 0)),
         duplicate_texts=len(split) - len(pc.unique(split.texts)),
-        soft_rows=int(np.count_nonzero(soft)),
+        soft_rows=len(np.unique(row_ids(split.targets)[split.targets.data < 1])),
         weighted_rows=int(np.count_nonzero(split.weights != 1)),
         augmented_rows=int(np.count_nonzero(~split.origin.is_original())),
         ignored_pairs=int(split.ignored.nnz),

@@ -80,7 +80,7 @@ def new_network(
     free = np.zeros((len(label_bags), width), dtype=np.float32)
     bare = np.flatnonzero(np.diff(label_bags.indptr) == 0)
     if len(bare):
-        counted = data.targets - data.targets.multiply(data.ignored)
+        counted = data.learnt_targets()
         weighted = sparse.csr_array(sparse.diags_array(data.weights) @ counted, dtype=np.float32)
         means = unit(torch.from_numpy(weighted[:, bare].T @ rows.sum(table))).numpy()
         lost = np.abs(means).max(axis=1) == 0

@@ -146,8 +146,7 @@ class Linear(Model):
 
 def _counted(train: Dataset) -> sparse.csr_array:
     """The targets that give a loss, times the weight of their row: what clusters are made of."""
-    kept = train.targets - train.targets.multiply(train.ignored)
-    kept = sparse.csr_array(kept.multiply(train.weights[:, None]))
+    kept = sparse.csr_array(train.learnt_targets().multiply(train.weights[:, None]))
     kept.eliminate_zeros()
     return kept
 

@@ -28,8 +28,7 @@ class Popularity(Model):
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         train = corpus.train
-        counted = train.targets - train.targets.multiply(train.ignored)
-        self.frequencies = np.asarray(train.weights.astype(np.float64) @ counted)
+        self.frequencies = np.asarray(train.weights.astype(np.float64) @ train.learnt_targets())
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         order = np.lexsort((np.arange(len(self.frequencies)), -self.frequencies))[:k]

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tailwright.data.corpus import LabelSpace
+from tailwright.data.corpus_folder import load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, quoted
 from tailwright.models import Model, models
@@ -69,9 +70,7 @@ class Run:
             }
             folder.json("run.json", facts)
             labels = folder.sub("labels")
-            labels.strings("ids", self.labels.ids)
-            labels.strings("names", self.labels.names)
-            labels.strings("texts", self.labels.texts)
+            save_labels(labels, self.labels)
             labels.array("counts", self.labels.counts)
             self.model.save(folder.sub("model"))
 
@@ -85,12 +84,7 @@ def load(path: str | Path) -> Run:
             raise InputError(f"found {quoted(facts)}", expected=f"{key}: {kind.__name__}", path=path)
     stored = folder.sub("labels")
     try:
-        labels = LabelSpace(
-            stored.strings("ids"),
-            stored.strings("names"),
-            stored.strings("texts"),
-            stored.array("counts", dtype=np.int64, shape=(None,)),
-        )
+        labels = load_labels(stored).with_counts(stored.array("counts", dtype=np.int64, shape=(None,)))
     except ValueError as error:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
     if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:

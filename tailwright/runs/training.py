@@ -66,7 +66,7 @@ def train(
     run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment))
     if out is not None:
         run.save(out, overwrite=overwrite)
-        _finish(Path(out), work)
+        _finish(Path(out))
     return run
 
 
@@ -94,7 +94,7 @@ def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, o
     return Workplace(partial, resume=resume)
 
 
-def _finish(out: Path, work: Workplace) -> None:
+def _finish(out: Path) -> None:
     """Move the log into the run folder and remove the rest."""
     partial = partial_of(out)
     with errors_of_writing(out):

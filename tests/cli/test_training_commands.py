@@ -45,7 +45,7 @@ def test_train_ends_with_what_the_contract_names(tiny, tmp_path, capsys):
     assert run([*arguments, "--augment", "gandalf", "--seed", "3"]) == 0
     result = last_json(capsys)
     assert (result["model"], result["augment"]) == ("popularity", ["gandalf"])
-    assert result["train_seconds"] >= 0
+    assert isinstance(result["train_seconds"], float)
     assert result["peak_rss_mb"] > 1
     assert {"P@1", "PSP@5", "R@10", "slices"} <= result["metrics"].keys()
     assert tw.load(tmp_path / "run").seed == 3

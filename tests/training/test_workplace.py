@@ -18,7 +18,7 @@ def test_phases_are_logged_with_seconds_and_memory(tmp_path):
     assert (start["event"], start["phase"], start["rows"]) == ("start", "surrogate", 3)
     assert (epoch["event"], epoch["loss"]) == ("epoch", 0.5)
     assert end["event"] == "end"
-    assert end["seconds"] >= 0
+    assert isinstance(end["seconds"], float)
     assert end["peak_rss_mb"] > 1
 
 
