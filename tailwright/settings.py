@@ -31,13 +31,25 @@ def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
     Traceback (most recent call last):
     tailwright.errors.InputError: unknown setting 'tree'; did you mean 'trees'?
     """
-    hints = typing.get_type_hints(kind)
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    for name in values:
+    return _changed(kind(), values)
+
+
+def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """The same settings but for `values`; a table of values changes settings within settings."""
+    hints = typing.get_type_hints(type(settings))
+    names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
+    new = {}
+    for name, value in values.items():
         if name not in names:
             raise InputError(unknown("setting", name, names))
+        if dataclasses.is_dataclass(hints[name]):
+            if not isinstance(value, Mapping):
+                raise _wrong(name, value, f"{name}.NAME=VALUE")
+            new[name] = _changed(getattr(settings, name), value)
+        else:
+            new[name] = converted(name, value, hints[name])
     try:
-        return kind(**{name: converted(name, value, hints[name]) for name, value in values.items()})
+        return dataclasses.replace(settings, **new)  # type: ignore[type-var]
     except ValueError as error:
         raise InputError(str(error)) from error
 

@@ -12,12 +12,16 @@ import pytest
 from toy_augmenter import SwapTwoWords
 
 from tailwright.augment import AugmenterCard, augment, augmenters
+from tailwright.augment.labelmix import LabelMix
 from tailwright.checks import check_augmenter, check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Dataset, Origin
+from tailwright.data.pairs import pairs_from_parts
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import ModelCard, models
 from tailwright.models.popularity import Popularity
+from tailwright.streams import stream
+from tailwright.training.batches import BlockMaker
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -111,11 +115,127 @@ def test_a_broken_augmenter_is_caught(broken, complaint):
         check_augmenter(broken())
 
 
+class Mixer(LabelMix):
+    """LabelMix whose every batch is changed once more by `spoil`, in one of the ways that must be caught."""
+
+    def prepare(self, corpus, *, seed=0):
+        mix = super().prepare(corpus, seed=seed)
+        return lambda batch, random: self.spoil(mix(batch, random), batch, corpus)
+
+    def spoil(self, mixed, batch, corpus):
+        return mixed
+
+
+class DrawsFromItself(LabelMix):
+    calls = 0
+
+    def prepare(self, corpus, *, seed=0):
+        self.calls += 1
+        mix, calls = super().prepare(corpus, seed=seed), self.calls
+        return lambda batch, random: mix(batch, stream(calls, "itself"))
+
+
+class ChangesItsBatch(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        batch.values[:] = 0.5
+        return mixed
+
+
+class NotAscending(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return replace(mixed, labels=np.sort(mixed.labels)[::-1].copy())
+
+
+class AboveOne(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return replace(mixed, values=mixed.values * np.float32(1.5))
+
+
+class LosesPositives(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return replace(mixed, ends=mixed.ends * 0, labels=mixed.labels[:0], values=mixed.values[:0])
+
+
+class AppendsAnything(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return replace(mixed, appended=np.full_like(mixed.appended, len(corpus.labels) - 1))
+
+
+class CountsMadeRows(LabelMix):
+    def prepare(self, corpus, *, seed=0):
+        renamed = replace(corpus.train, origin=Origin.originals(len(corpus.train)))
+        return super().prepare(corpus.with_train(renamed), seed=seed)
+
+
+class DoesNothing(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return batch
+
+
+class OtherRows(Mixer):
+    def spoil(self, mixed, batch, corpus):
+        return replace(mixed, rows=mixed.rows[::-1].copy())
+
+
+class SaysItKeepsTargets(LabelMix):
+    card = replace(LabelMix.card, keeps_targets=True)
+
+
+class SaysItAddsRows(LabelMix):
+    card = replace(LabelMix.card, door="rows")
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (DrawsFromItself, "the same seed gives another batch"),
+        (ChangesItsBatch, "the batch that it was given was changed"),
+        (NotAscending, "labels do not ascend"),
+        (AboveOne, r"a target is not in \(0, 1\]"),
+        (LosesPositives, "a positive of a row is lost"),
+        (AppendsAnything, "no learnt positive of the row"),
+        (CountsMadeRows, "rows of another augmentation enter its label statistics"),
+        (DoesNothing, "it changes nothing"),
+        (OtherRows, "it gives other rows than it got"),
+        (SaysItKeepsTargets, "its card says keeps_targets"),
+        (SaysItAddsRows, "its card says door 'rows', and it does not enter there"),
+    ],
+)
+def test_a_broken_augmenter_at_the_batch_door_is_caught(broken, complaint):
+    check_augmenter(Mixer())
+    with pytest.raises(AssertionError, match=complaint):
+        check_augmenter(broken())
+
+
 class HardTargets(Popularity):
     def fit(self, corpus, *, seed=0, work=None):
         hard = corpus.train.targets.copy()
         hard.data = np.ones_like(hard.data)
         super().fit(corpus.with_train(replace(corpus.train, targets=hard)), seed=seed)
+
+
+class DropsBelowSixTenths(Popularity):
+    """Rounds, yet so that 0.5 and 1 differ."""
+
+    def fit(self, corpus, *, seed=0, work=None):
+        super().fit(corpus.with_train(corpus.train.binarised(0.6)), seed=seed)
+
+
+class SaysItHasABatchDoor(Popularity):
+    card = replace(Popularity.card, doors=("rows", "batch"))
+
+
+class DeafToAppendedTexts(Popularity):
+    """Sees what a mix does to targets, and nothing else of it."""
+
+    card = SaysItHasABatchDoor.card
+
+    def fit(self, corpus, *, seed=0, work=None):
+        train = corpus.train
+        mixes = [mix.prepare(corpus, seed=seed) for mix in self.mixes]
+        batch = BlockMaker(train, 0, mixes).draw(np.arange(len(train)), stream(seed, "deaf"))
+        targets = pairs_from_parts(batch.values, batch.labels, batch.ends, train.labels)
+        super().fit(corpus.with_train(replace(train, targets=targets)), seed=seed)
 
 
 class NoWeights(Popularity):
@@ -151,6 +271,9 @@ class ClaimsToReadTexts(Popularity):
     ("broken", "complaint"),
     [
         (HardTargets, "soft targets make no difference"),
+        (DropsBelowSixTenths, "the same from targets of 0.3 and of 0.5: soft targets are rounded"),
+        (SaysItHasABatchDoor, "targets of a mixed batch make no difference"),
+        (DeafToAppendedTexts, "appended texts of a mixed batch make no difference"),
         (NoWeights, "weights make no difference"),
         (NoMask, "ignored pairs make no difference"),
         (Backwards, "not sorted by score"),

@@ -98,10 +98,11 @@ def test_the_comparison_can_fail():
     assert commands("$ a \\\n> b\nout\n$ c") == [("a \\\nb", "out"), ("c", "")]
 
 
-def test_the_augmenter_in_the_docs_passes_the_checks(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "place"), [("shout", 0), ("fade", 1)])
+def test_the_augmenters_in_the_docs_pass_the_checks(tmp_path, monkeypatch, name, place):
     page = (ROOT / "docs" / "extending.md").read_text()
-    (tmp_path / "shout.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0])
+    (tmp_path / f"{name}.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[place])
     monkeypatch.syspath_prepend(tmp_path)
-    module = importlib.import_module("shout")
-    monkeypatch.setattr(augmenters, "_found", {"shout": module.Shout})
-    check_augmenter("shout")
+    monkeypatch.setattr(augmenters, "_found", {})
+    importlib.import_module(name)
+    check_augmenter(name)

@@ -11,9 +11,11 @@ import pytest
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.errors import InputError
+from tailwright.models import models
 from tailwright.models.popularity import Popularity
 from tailwright.runs.choice import choose
 from tailwright.runs.training import partial_of
+from tailwright.training.workplace import Workplace
 
 
 class KilledError(Exception):
@@ -92,6 +94,92 @@ def test_unknown_names_are_refused_before_any_work(tmp_path):
     with pytest.raises(InputError, match="unknown setting 'trees'"):
         tw.train(corpus, "popularity", settings={"trees": 3})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Settings of a twin that trains in a moment, and a checkpoint after every batch."""
+    checkpoint = Workplace.checkpoint
+    monkeypatch.setattr(
+        Workplace, "checkpoint", lambda self, save, *, now=False: checkpoint(self, save, now=True)
+    )
+    return {"width": 16, "epochs": 2, "batch": 32, "negatives": 4}
+
+
+def scores(run: tw.Run) -> np.ndarray:
+    return run.model.predict(tiny_corpus().train.texts, 5).scores
+
+
+def test_rows_are_added_first_and_batches_of_all_rows_are_mixed(tmp_path, quick):
+    corpus = tiny_corpus()
+    runs = {
+        names: tw.train(corpus, "twin", augment=names, settings=quick, out=tmp_path / "-".join(names))
+        for names in (("gandalf",), ("labelmix",), ("gandalf", "labelmix"), ("labelmix", "gandalf"))
+    }
+    assert {name: run.augment for name, run in runs.items()} == {name: name for name in runs}
+    assert tw.load(tmp_path / "gandalf-labelmix").augment == ("gandalf", "labelmix")
+    both, turned = scores(runs["gandalf", "labelmix"]), scores(runs["labelmix", "gandalf"])
+    np.testing.assert_array_equal(both, turned)
+    for one in (("gandalf",), ("labelmix",)):
+        assert not np.array_equal(scores(runs[one]), both)
+    log = (tmp_path / "gandalf-labelmix" / "log.jsonl").read_text().splitlines()
+    ended = [e["phase"] for e in map(json.loads, log) if e["event"] == "end"]
+    assert ended.index("gandalf") < ended.index("labelmix") < ended.index("fit")
+    started = next(e for e in map(json.loads, log) if e.get("phase") == "fit")
+    assert started["rows"] == len(corpus.train) + len(corpus.labels)
+
+
+def test_settings_of_a_batch_method_reach_it(quick):
+    def learnt(**settings: object) -> np.ndarray:
+        asked = {"labelmix": settings}
+        run = tw.train(tiny_corpus(), "twin", augment=["labelmix"], settings=quick, augment_settings=asked)
+        return scores(run)
+
+    assert not np.array_equal(learnt(), learnt(soft="false"))
+    assert not np.array_equal(learnt(), learnt(probability=1.0))
+    np.testing.assert_array_equal(learnt(), learnt(probability="0.4"))
+
+
+@pytest.mark.parametrize("stop", [2, 5])
+def test_a_killed_training_with_labelmix_learns_the_same(tmp_path, monkeypatch, quick, stop):
+    arguments = {"augment": ["gandalf", "labelmix"], "settings": quick, "seed": 4}
+    expected = scores(tw.train(tiny_corpus(), "twin", **arguments))
+    checkpoint, done = Workplace.checkpoint, []
+
+    def stopping(self, save, *, now=False):
+        checkpoint(self, save, now=now)
+        done.append(1)
+        if len(done) == stop:
+            raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workplace, "checkpoint", stopping)
+        with pytest.raises(KilledError):
+            tw.train(tiny_corpus(), "twin", **arguments, out=tmp_path / "run")
+    other = {**arguments, "augment": ["gandalf"]}
+    with pytest.raises(InputError, match="with other data, model or settings"):
+        tw.train(tiny_corpus(), "twin", **other, out=tmp_path / "run", resume=True)
+    run = tw.train(tiny_corpus(), "twin", **arguments, out=tmp_path / "run", resume=True)
+    np.testing.assert_array_equal(scores(run), expected)
+    assert '"resume"' in (tmp_path / "run" / "log.jsonl").read_text()
+
+
+@pytest.mark.parametrize("model", ["linear", "popularity"])
+def test_a_model_without_the_door_is_refused_before_any_work(tmp_path, model):
+    with pytest.raises(InputError) as caught:
+        tw.train(tiny_corpus(), model, augment=["gandalf", "labelmix"], out=tmp_path / "run")
+    able = [name for name in models.names() if "batch" in models.get(name).card.doors]
+    assert str(caught.value) == (
+        f"{model} cannot be trained with labelmix, which enters at the batch door; "
+        f"labelmix works with: {', '.join(able)}"
+    )
+    assert "twin" in able
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_augment_refuses_a_method_that_makes_no_rows():
+    with pytest.raises(InputError, match="labelmix makes no rows: it changes batches during training"):
+        tw.augment(tiny_corpus(), "labelmix")
 
 
 def test_auto_says_what_it_chose_and_why():

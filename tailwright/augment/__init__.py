@@ -7,6 +7,9 @@ A method enters at one door and says which on its card:
 | rows | a corpus | new training rows |
 | batch | a drawn batch | a changed batch |
 | hidden | a point inside a model's forward pass | mixed activations |
+
+Rows are added before training, and any trainer can use them. Batches are changed while a model trains, so
+only a model whose card lists the batch door can be asked for that.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tailwright.errors import InputError
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings, settings_from
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
+    from tailwright.training.batches import BatchMix
 
 DOORS = ("rows", "batch", "hidden")
 
@@ -32,7 +37,8 @@ DOORS = ("rows", "batch", "hidden")
 class AugmenterCard:
     """What `tailwright augmenters` shows of a method.
 
-    `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row.
+    `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
+    that a changed batch has the targets that it had.
     """
 
     name: str
@@ -46,12 +52,8 @@ class AugmenterCard:
             raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
 
 
-class RowAugmenter(ABC):
-    """A method at the rows door.
-
-    Draw only from `tailwright.streams.stream(seed, name, row)` with `row` the source row's `origin.rows`, so
-    that the result depends neither on the order of rows nor on the number of workers.
-    """
+class Augmenter(ABC):
+    """What the methods of every door have: a card, and settings that `METHOD.NAME=VALUE` fills."""
 
     card: ClassVar[AugmenterCard]
     Settings: ClassVar[type] = NoSettings
@@ -59,12 +61,45 @@ class RowAugmenter(ABC):
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
 
+
+class RowAugmenter(Augmenter):
+    """A method at the rows door.
+
+    Draw only from `tailwright.streams.stream(seed, name, row)` with `row` the source row's `origin.rows`, so
+    that the result depends neither on the order of rows nor on the number of workers.
+    """
+
     @abstractmethod
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         """New training rows only, with `origin` set to this method; the corpus stays as it is."""
 
 
-augmenters: Registry[type[RowAugmenter]] = Registry("augmenter", "tailwright.augment")
+class BatchAugmenter(Augmenter):
+    """A method at the batch door: asked once before training, then of every batch that is drawn."""
+
+    @abstractmethod
+    def prepare(self, corpus: Corpus, *, seed: int = 0) -> BatchMix:
+        """What changes the batches of `corpus.train`; label statistics come from its original rows alone."""
+
+
+augmenters: Registry[type[Augmenter]] = Registry("augmenter", "tailwright.augment")
+
+
+def augmenter(name: str, settings: Mapping[str, Any] | None = None) -> Augmenter:
+    """The method of that name with these settings; an unknown name or setting is an InputError."""
+    kind = augmenters.get(name)
+    return kind(settings_from(kind.Settings, settings or {}))
+
+
+def row_augmenter(name: str, settings: Mapping[str, Any] | None = None) -> RowAugmenter:
+    """The same, of a method that adds rows; one of another door is an InputError that says when it works."""
+    made = augmenter(name, settings)
+    if not isinstance(made, RowAugmenter):
+        raise InputError(
+            f"{name} makes no rows: it changes batches during training",
+            expected=f"`tailwright train --augment {name}`, or a method that adds rows",
+        )
+    return made
 
 
 def augment(
@@ -78,12 +113,8 @@ def augment(
     """The corpus with the new rows of `method` (a name or an instance) behind its training rows."""
     from tailwright.data.dataset import Dataset
 
-    if isinstance(method, str):
-        kind = augmenters.get(method)
-        augmenter = kind(settings_from(kind.Settings, settings or {}))
-    else:
-        augmenter = method
-    new = augmenter.new_rows(corpus, seed=seed, workers=workers)
+    chosen = row_augmenter(method, settings) if isinstance(method, str) else method
+    new = chosen.new_rows(corpus, seed=seed, workers=workers)
     return corpus.with_train(Dataset.concat([corpus.train, new]))
 
 

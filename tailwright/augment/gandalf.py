@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.augment import AugmenterCard, RowAugmenter, augmenters
+from tailwright.augment._label_side import annotations_of, labels_with_text
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
-from tailwright.labels.annotations import soft_annotations
-from tailwright.labels.correlation import GraphSettings, correlation_graph
+from tailwright.labels.correlation import GraphSettings
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +60,7 @@ class Gandalf(RowAugmenter):
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         texts = corpus.labels.texts
-        has_text = pc.not_equal(pc.utf8_trim_whitespace(texts), "")
-        kept = np.flatnonzero(has_text.to_numpy(zero_copy_only=False))
+        kept = np.flatnonzero(labels_with_text(corpus))
         if len(kept) < len(texts):
             log.info(
                 "gandalf: %d of %d labels have no text and give no row", len(texts) - len(kept), len(texts)
@@ -77,8 +75,4 @@ class Gandalf(RowAugmenter):
         s: GandalfSettings = self.settings
         if not s.soft:
             return sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
-        rows = corpus.train.originals()
-        # A walk draws rows by their place: the order of the file makes it independent of the order here.
-        in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
-        graph = correlation_graph(in_order, s.steps, s.restart, s.top, s.head_cut, seed, s.method)
-        return soft_annotations(graph, s.threshold)
+        return annotations_of(corpus, s, threshold=s.threshold, seed=seed)

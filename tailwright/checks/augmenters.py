@@ -1,10 +1,11 @@
-"""`check_augmenter`: what every method at the rows door must hold to."""
+"""`check_augmenter`: what every method must hold to; here those at the rows door."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tailwright.augment import RowAugmenter, augmenters
+from tailwright.augment import Augmenter, BatchAugmenter, RowAugmenter, augmenter
+from tailwright.checks.batch_door import check_batch_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
@@ -13,9 +14,20 @@ from tailwright.data.pairs import same_pairs
 from tailwright.streams import stream
 
 
-def check_augmenter(method: str | RowAugmenter) -> None:
+def check_augmenter(method: str | Augmenter) -> None:
     """Raise AssertionError with one sentence on the first promise that `method` breaks."""
-    augmenter = augmenters.get(method)() if isinstance(method, str) else method
+    chosen = augmenter(method) if isinstance(method, str) else method
+    doors = {"rows": RowAugmenter, "batch": BatchAugmenter}
+    fits = isinstance(chosen, doors.get(chosen.card.door, ()))
+    require(fits, f"its card says door {chosen.card.door!r}, and it does not enter there")
+    if isinstance(chosen, RowAugmenter):
+        check_row_augmenter(chosen)
+    elif isinstance(chosen, BatchAugmenter):
+        check_batch_augmenter(chosen)
+
+
+def check_row_augmenter(augmenter: RowAugmenter) -> None:
+    """The promises of the rows door."""
     for corpus in (tiny_corpus(), odd_corpus()):
         before = corpus.train.take(np.arange(len(corpus.train)))
         made = augmenter.new_rows(corpus, seed=1)

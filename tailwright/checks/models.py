@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from tailwright.augment import AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
@@ -18,6 +19,7 @@ from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.store import open_folder, writing
+from tailwright.training.batches import BatchMix, DrawnBatch
 
 UNSEEN = ["zzyzx qwv", "", "   ", "日本語", "🎉", "apple " * 2000]
 
@@ -34,11 +36,14 @@ def check_model(name: str) -> None:
     _check_batches(model, corpus, top)
     _check_odd_texts(kind, model, corpus)
     _check_reads(kind, corpus, top)
+    if "batch" in kind.card.doors:
+        _check_batch_door(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
 
 
-def _fitted(kind: type[Model], corpus: Corpus) -> Model:
+def _fitted(kind: type[Model], corpus: Corpus, mixes: Sequence[BatchAugmenter] = ()) -> Model:
     model = kind()
+    model.mixes = mixes
     model.fit(corpus, seed=1)
     return model
 
@@ -89,24 +94,70 @@ def _check_reads(kind: type[Model], corpus: Corpus, top: TopK) -> None:
     if "texts" not in kind.card.reads:
         require(bool((top.ids == top.ids[0]).all()), "its card says it reads no texts, yet they matter")
     changes: dict[str, Callable[[Dataset], Dataset]] = {
-        "soft targets": _half_of_label_0,
+        "soft targets": lambda train: _softened_label_0(train, 0.5),
+        "softer targets": lambda train: _softened_label_0(train, 0.3),
         "ignored pairs": _ignore_label_0,
         "weights": _no_weight_on_label_0,
     }
+    learnt = {}
     for what, change in changes.items():
         changed = _fitted(kind, corpus.with_train(change(corpus.train)))
-        after = changed.predict(corpus.train.texts, 5)
+        learnt[what] = after = changed.predict(corpus.train.texts, 5)
         if "targets" in kind.card.reads:
             require(not _same(after, top), f"{what} make no difference to what it learns")
             lower = _rank_of(after, 0) >= _rank_of(top, 0)
             require(lower, f"label 0 ranks higher after its rows lost weight by {what}")
         else:
             require(_same(after, top), f"its card says it reads no targets, yet {what} matter")
+    if "targets" in kind.card.reads:
+        # Wherever targets are rounded, two of 0.3, 0.5 and 1 become one.
+        rounded = _same(learnt["soft targets"], learnt["softer targets"])
+        require(not rounded, "it learns the same from targets of 0.3 and of 0.5: soft targets are rounded")
 
 
-def _half_of_label_0(train: Dataset) -> Dataset:
+def _check_batch_door(kind: type[Model], corpus: Corpus, top: TopK) -> None:
+    """What a mix does to the batches reaches what is learnt; a mix that does nothing changes nothing."""
+
+    def learnt(mix: BatchMix) -> TopK:
+        return _fitted(kind, corpus, [_Toy(mix)]).predict(corpus.train.texts, 5)
+
+    require(_same(learnt(lambda batch, random: batch), top), "a mix that changes nothing makes a difference")
+    for what, mix in (("targets", _halved), ("appended texts", _with_first_label)):
+        after = learnt(mix)
+        require(not _same(after, top), f"{what} of a mixed batch make no difference to what it learns")
+        require(_same(learnt(mix), after), f"the same seed gives other predictions after {what} were mixed")
+
+
+class _Toy(BatchAugmenter):
+    """A method that needs nothing of the corpus."""
+
+    card = AugmenterCard("toy", "for the checks", "batch", keeps_targets=False)
+
+    def __init__(self, mix: BatchMix) -> None:
+        super().__init__()
+        self.mix = mix
+
+    def prepare(self, corpus: Corpus, *, seed: int = 0) -> BatchMix:
+        return self.mix
+
+
+def _halved(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
+    return replace(
+        batch, values=batch.values * random.choice(np.array([0.5, 1], np.float32), len(batch.values))
+    )
+
+
+def _with_first_label(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
+    """Each row that has a label with its first one's text."""
+    filled = np.diff(batch.ends) > 0
+    appended = batch.appended.copy()
+    appended[filled] = batch.labels[batch.ends[:-1][filled]]
+    return replace(batch, appended=appended)
+
+
+def _softened_label_0(train: Dataset, value: float) -> Dataset:
     targets = train.targets.copy()
-    targets.data = np.where(targets.indices == 0, np.float32(0.5), targets.data)
+    targets.data = np.where(targets.indices == 0, np.float32(value), targets.data)
     return replace(train, targets=targets)
 
 

@@ -37,6 +37,8 @@ def augment(
 ) -> None:
     """Add training rows and write the corpus; validation and test rows stay as they are.
 
+    Methods at the batch door (see `tailwright augmenters`) make no rows: `tailwright train` has them.
+
     Trainers that take hard labels only want `--binarise 0.5`; then nothing soft is left.
 
     Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
@@ -48,17 +50,19 @@ def augment(
         asked.set(assignment)
 
     import tailwright as tw
+    from tailwright.augment import row_augmenter
     from tailwright.data.write import check_format
     from tailwright.errors import InputError
 
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
     check_format(to)
+    chosen = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
     corpus = tw.read(path, seed=seed)
     rows_in = len(corpus.train)
     start = time.perf_counter()
-    for method in methods:
-        corpus = tw.augment(corpus, method, settings=asked.augment_settings.get(method), seed=seed)
+    for augmenter in chosen:
+        corpus = tw.augment(corpus, augmenter, seed=seed)
     if binarise is not None:
         corpus = corpus.with_train(corpus.train.binarised(binarise))
     seconds = time.perf_counter() - start

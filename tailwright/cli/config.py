@@ -7,7 +7,7 @@ seed = 0
 [settings]          # of the model
 trees = 3
 
-[gandalf]           # of an augmentation
+[gandalf]           # of an augmentation, or of a part of a model such as linear+twin
 soft = true
 """
 
@@ -35,15 +35,21 @@ class Asked:
     augment_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def set(self, assignment: str) -> None:
-        """Take in `name=value` (of the model) or `augmentation.name=value`."""
+        """Take in `name=value` of the model, or `owner.name=value` of an augmentation or of a part."""
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
-            raise InputError(f"--set {quoted(assignment)}", expected="name=value or augmentation.name=value")
+            raise InputError(f"--set {quoted(assignment)}", expected="name=value or owner.name=value")
         owner, dot, setting = name.strip().partition(".")
         if dot:
             self.augment_settings.setdefault(owner, {})[setting] = value.strip()
         else:
             self.settings[owner] = value.strip()
+
+    def sort_out(self, model: str) -> None:
+        """Give the settings that stand under the name of a part of `model` (`linear+twin`) to the model."""
+        for part in model.split("+") if "+" in model else ():
+            if part in self.augment_settings:
+                self.settings[part.replace("-", "_")] = self.augment_settings.pop(part)
 
 
 def read_config(path: Path) -> Asked:

@@ -7,13 +7,25 @@ from tailwright.cli.output import Output
 
 
 def models(as_json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
-    """The classifiers there are: what each does, what it reads, which paper it follows."""
+    """The classifiers there are: what each reads, its doors for augmentation, its paper, what it does."""
     out = Output(as_json, quiet)
 
     from tailwright.models import models as registry
 
     cards = [registry.get(name).card for name in registry.names()]
-    rows = [[card.name, ", ".join(card.reads), card.paper or "-", card.summary] for card in cards]
-    out.table(["model", "reads", "paper", "what it does"], rows)
-    listed = [{"name": c.name, "reads": list(c.reads), "paper": c.paper, "summary": c.summary} for c in cards]
+    rows = [
+        [card.name, ", ".join(card.reads), ", ".join(card.doors), card.paper or "-", card.summary]
+        for card in cards
+    ]
+    out.table(["model", "reads", "doors", "paper", "what it does"], rows)
+    listed = [
+        {
+            "name": card.name,
+            "reads": list(card.reads),
+            "doors": list(card.doors),
+            "paper": card.paper,
+            "summary": card.summary,
+        }
+        for card in cards
+    ]
     out.result({"models": listed})

@@ -30,7 +30,9 @@ def train(
     assignments: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting of the model, or AUGMENTATION.NAME=VALUE."
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the model; OWNER.NAME=VALUE: of an augmentation or part.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="The same seed, the same run.")] = None,
@@ -63,6 +65,7 @@ def train(
 
     corpus = tw.read(path, seed=asked.seed)
     chosen = choose(corpus, asked.model, asked.augment)
+    asked.sort_out(chosen.model)
     for reason in chosen.reasons:
         out.note(reason)
     start = time.perf_counter()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+
+CsrParts: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr int64, indices int32, data float32
 
 
 def empty_pairs(rows: int, labels: int) -> sparse.csr_array:
@@ -86,6 +89,15 @@ def stack_pairs(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
     if len(matrices) == 1:
         return matrices[0]
     return checked(sparse.csr_array(sparse.vstack(matrices, format="csr", dtype=np.float32)))
+
+
+def csr_parts(matrix: sparse.csr_array) -> CsrParts:
+    """The parts of a matrix in the types that kernels are compiled for."""
+    return (
+        np.require(matrix.indptr, np.int64, ["C", "W"]),
+        np.require(matrix.indices, np.int32, ["C", "W"]),
+        np.require(matrix.data, np.float32, ["C", "W"]),
+    )
 
 
 def row_ids(matrix: sparse.csr_array) -> np.ndarray:

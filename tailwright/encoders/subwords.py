@@ -8,23 +8,31 @@ length 1 a row, then pieces by a factor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
+from tailwright.data.pairs import csr_parts
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.words import Texts, Tokens, tokenise
+from tailwright.kernels.subwords import pieces_of_rows, put_side_by_side
+from tailwright.kernels.tfidf import weigh_rows
+from tailwright.kernels.words import count_words
 
 if TYPE_CHECKING:
     from tailwright.store import FolderReader, FolderWriter
 
-ROWS_A_BLOCK = 16_384
+Pieces: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each word's pieces end, their numbers end to end
+
 MIN_TEXTS = 2  # a piece of one text alone links it to nothing
 
 
@@ -76,22 +84,21 @@ class SubwordTfIdf:
         """The features fitted to the texts, and their matrix."""
         words, matrix = TfIdf.fit_transform(texts, TfIdfSettings(min_count=settings.min_count))
         tokens = tokenise(texts)
-        cut = [cut_word(word, settings.length) for word in tokens.vocabulary.to_pylist()]
-        pieces = sorted({piece for word in cut for piece in word})
-        counts = _piece_counts(tokens, cut, {piece: i for i, piece in enumerate(pieces)})
-        holding = np.bincount(counts.indices, minlength=len(pieces))  # texts that hold each piece
+        of_words, pieces = _cut(tokens.vocabulary, settings.length)
+        holding = _texts_that_hold(tokens, of_words, len(pieces))
         kept = np.flatnonzero(holding >= MIN_TEXTS)
+        columns = np.full(len(pieces), -1, dtype=np.int32)
+        columns[kept] = np.arange(len(kept), dtype=np.int32)
         idf = np.log((1 + len(tokens)) / (1 + holding[kept])) + 1
         fitted = SubwordTfIdf(words, arrow_strings([pieces[i] for i in kept]), idf, settings)
-        blocks = [slice(s, s + ROWS_A_BLOCK) for s in range(0, max(len(tokens), 1), ROWS_A_BLOCK)]
-        found = [fitted._beside(matrix[rows], sparse.csr_array(counts[rows][:, kept])) for rows in blocks]
-        return fitted, sparse.csr_array(sparse.vstack(found, format="csr"))
+        return fitted, fitted._beside(matrix, tokens, (of_words[0], columns[of_words[1]]))
 
     def transform(self, texts: Texts) -> sparse.csr_array:
         """(texts, columns) CSR float32; words and pieces that are not columns are left out."""
         tokens = tokenise(texts)
-        cut = [cut_word(word, self.settings.length) for word in tokens.vocabulary.to_pylist()]
-        return self._beside(self.words.transform(texts), _piece_counts(tokens, cut, self._numbers))
+        numbers = self._numbers
+        of_words = _looked_up(tokens.vocabulary, self.settings.length, lambda piece: numbers.get(piece, -1))
+        return self._beside(self.words.transform(texts), tokens, of_words)
 
     @property
     def columns(self) -> int:
@@ -101,14 +108,24 @@ class SubwordTfIdf:
     def _numbers(self) -> dict[str, int]:
         return {piece: number for number, piece in enumerate(self.pieces.to_pylist())}
 
-    def _beside(self, words: sparse.csr_array, counts: sparse.csr_array) -> sparse.csr_array:
-        """The matrix of words and, weighed, of the pieces that are counted in `counts`."""
-        values = (1 + np.log(counts.data)) * self.idf.astype(np.float32)[counts.indices]
-        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        length = np.sqrt(np.bincount(row, values**2, minlength=counts.shape[0]))
-        values *= (self.settings.weight / np.maximum(length, 1e-30)).astype(np.float32)[row]
-        weighed = sparse.csr_array((values, counts.indices, counts.indptr), counts.shape)
-        return sparse.csr_array(sparse.hstack([words, weighed], format="csr"))
+    def _beside(self, words: sparse.csr_array, tokens: Tokens, of_words: Pieces) -> sparse.csr_array:
+        """The matrix of words and, weighed, of the pieces that `of_words` gives for the words of `tokens`."""
+        left, shift = csr_parts(words), words.shape[1]
+        scale = np.float32(self.settings.weight)
+
+        def fill(first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            pieces, offsets = pieces_of_rows(tokens.ids, tokens.offsets, first, last, *of_words)
+            columns, weights, ends = weigh_rows(pieces, offsets, 0, last - first, self.idf, True)
+            room = int(left[0][last] - left[0][first]) + len(columns)
+            indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
+            filled = np.empty(last - first, np.int64)
+            put_side_by_side(*left, first, columns, weights, ends, shift, scale, indices, data, filled)
+            return indices, data, filled
+
+        indices, data, ends = zip(*run_blocks(fill, row_blocks(tokens.offsets)), strict=True)
+        starts = row_offsets(ends)
+        starts = starts.astype(np.int32) if starts[-1] < 2**31 else starts
+        return sparse.csr_array((joined(data), joined(indices), starts), shape=(len(tokens), self.columns))
 
     def save(self, folder: FolderWriter) -> None:
         """Writes words, pieces and frequencies."""
@@ -143,14 +160,31 @@ def cut_word(word: str, length: int) -> list[str]:
     return [marked[i : i + length] for i in range(max(1, len(marked) - length + 1))]
 
 
-def _piece_counts(tokens: Tokens, cut: Sequence[list[str]], numbers: dict[str, int]) -> sparse.csr_array:
-    """(texts, pieces): how often each text holds each piece; `cut` are the pieces of each distinct word."""
-    found = [[numbers[piece] for piece in word if piece in numbers] for word in cut]
-    ends = np.concatenate([[0], np.cumsum([len(word) for word in found], dtype=np.int64)])
-    columns = np.fromiter((number for word in found for number in word), dtype=np.int32, count=int(ends[-1]))
-    by_word = sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), (len(cut), len(numbers)))
-    ones = np.ones(len(tokens.ids), np.float32)
-    words = sparse.csr_array((ones, tokens.ids, tokens.offsets), (len(tokens), len(cut)))
-    counts = sparse.csr_array(words @ by_word)
-    counts.sort_indices()
-    return counts
+def _cut(words: pa.LargeStringArray, length: int) -> tuple[Pieces, list[str]]:
+    """The pieces of each word, numbered in sorted order, and the distinct pieces in that order."""
+    seen: defaultdict[str, int] = defaultdict(lambda: len(seen))  # numbered as they are met
+    ends, met = _looked_up(words, length, seen.__getitem__)
+    pieces = sorted(seen)
+    place = np.empty(len(pieces), dtype=np.int32)
+    place[[seen[piece] for piece in pieces]] = np.arange(len(pieces), dtype=np.int32)
+    return (ends, place[met]), pieces
+
+
+def _looked_up(words: pa.LargeStringArray, length: int, number: Callable[[str], int]) -> Pieces:
+    """What `number` says of the pieces of each word, end to end."""
+    ends, found = [0], array("i")
+    for word in words.to_pylist():
+        found.extend(map(number, cut_word(word, length)))
+        ends.append(len(found))
+    return np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32)
+
+
+def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarray:
+    """(pieces,) int64."""
+
+    def count(first: int, last: int) -> np.ndarray:
+        ids, offsets = pieces_of_rows(tokens.ids, tokens.offsets, first, last, *of_words)
+        holding: np.ndarray = count_words(ids, offsets, 0, last - first, pieces)[0]
+        return holding
+
+    return np.sum(run_blocks(count, row_blocks(tokens.offsets)), axis=0)

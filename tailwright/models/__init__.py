@@ -8,14 +8,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from tailwright.augment import DOORS
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tailwright.augment import BatchAugmenter
     from tailwright.data.corpus import Corpus
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
@@ -29,23 +31,30 @@ class ModelCard:
     """What `tailwright models` shows of a model.
 
     `reads` says what it learns from or looks at; a model that leaves out "targets" needs no labelled rows.
+    `doors` are those at which augmentations may enter while it trains, and "rows", which is open to all.
+    `scores` says how scores compare: chances by their ratio, log-odds by their difference.
     """
 
     name: str
     summary: str
     reads: tuple[str, ...]
     paper: str = ""
+    doors: tuple[str, ...] = ("rows",)
+    scores: Literal["chance", "log-odds"] = "chance"
 
     def __post_init__(self) -> None:
-        unknown = set(self.reads) - set(READS)
-        if unknown:
-            raise ValueError(f"reads must be among {READS}, got {sorted(unknown)}")
+        for name, known in (("reads", READS), ("doors", DOORS)):
+            unknown = set(getattr(self, name)) - set(known)
+            if unknown:
+                raise ValueError(f"{name} must be among {known}, got {sorted(unknown)}")
 
 
 class Model(ABC):
     """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder.
 
     `Settings` is a frozen dataclass with defaults that checks its values; `--set name=value` fills it.
+    `mixes` are the augmentations at the batch door, set before `fit`; a model whose card lists that door lets
+    each `prepare` and change every batch that it draws.
     """
 
     card: ClassVar[ModelCard]
@@ -53,6 +62,7 @@ class Model(ABC):
 
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
+        self.mixes: Sequence[BatchAugmenter] = ()
 
     @abstractmethod
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
@@ -74,4 +84,20 @@ class Model(ABC):
         """Take in what `save` wrote for a model over that many labels; damaged content is an InputError."""
 
 
-models: Registry[type[Model]] = Registry("model", "tailwright.models")
+class ModelRegistry(Registry[type[Model]]):
+    """Models by name, and fusions of several: `A+B` is a model for any A and B; the usual ones are listed."""
+
+    FUSIONS = ("linear+twin",)
+
+    def names(self) -> list[str]:
+        return sorted({*super().names(), *self.FUSIONS})
+
+    def get(self, name: str) -> type[Model]:
+        if "+" not in name:
+            return super().get(name)
+        from tailwright.models._fusion import fusion_of
+
+        return fusion_of(name)
+
+
+models = ModelRegistry("model", "tailwright.models")

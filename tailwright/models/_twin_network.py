@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,10 @@ from torch.nn import functional
 
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.bags import Bags, bag_sum, share_words
+from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
-from tailwright.training.batches import BlockMaker
+from tailwright.training.batches import BatchMix, BlockMaker
 from tailwright.training.losses import decoupled_softmax
 from tailwright.training.phases import Arrays, Phase, Plan
 
@@ -102,17 +103,18 @@ class TwinPhase(Phase):
     def __init__(
         self,
         network: TwinNetwork,
-        rows: Bags,
+        texts: BagJoiner,
         data: Dataset,
         plan: Plan,
         *,
         negatives: int,
         correction: float,
+        mixes: Sequence[BatchMix],
         validate: Callable[[], float] | None,
     ) -> None:
         super().__init__("twin", len(data), plan)
-        self.network, self.bags = network, rows
-        self.blocks = BlockMaker(data, negatives)
+        self.network, self.texts = network, texts
+        self.blocks = BlockMaker(data, negatives, mixes)
         self.discount = torch.from_numpy(correction * self.blocks.log_chances(plan.batch))
         self._validate = validate
         self._scratch = np.full(len(network.words.weight), -1, dtype=np.int32)
@@ -120,7 +122,7 @@ class TwinPhase(Phase):
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         network = self.network
         batch = self.blocks.make(rows, random)
-        parts = [self.bags.take(rows), network.label_bags.take(batch.labels)]
+        parts = [self.texts.take(rows, batch.appended), network.label_bags.take(batch.labels)]
         words, (queries, labels) = share_words(parts, self._scratch)
         vectors = network.words.rows(words)
         query = unit(residual(bag_sum(vectors, queries), network.query_block))  # (batch, width)

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.pairs import csr_parts
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
@@ -28,7 +29,7 @@ from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
-from tailwright.training.one_versus_rest import Rows, Solver, csr_parts, solve_level
+from tailwright.training.one_versus_rest import Rows, Solver, solve_level
 from tailwright.training.workplace import Workplace
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}

@@ -140,6 +140,8 @@ class Twin(Model):
         name="twin",
         summary="texts and label texts in one space, learnt from the targets; strong on rare labels",
         reads=("texts", "targets", "label texts"),
+        doors=("rows", "batch"),
+        scores="log-odds",
     )
     Settings = TwinSettings
 
@@ -163,6 +165,7 @@ class Twin(Model):
 
     def _trained(self, corpus: Corpus, seed: int, work: Workplace) -> TwinNetwork:
         from tailwright.encoders.bags import Bags
+        from tailwright.encoders.joined_bags import BagJoiner
         from tailwright.models._twin_network import TwinPhase, new_network
         from tailwright.training.loop import run_phases
 
@@ -184,17 +187,22 @@ class Twin(Model):
             scale=chosen.scale,
             seed=seed,
         )
+        mixes = []
+        for mix in self.mixes:
+            with work.phase(mix.card.name):
+                mixes.append(mix.prepare(corpus, seed=seed))
         validate = None
         if corpus.valid is not None and len(corpus.valid):
             held_out, bags = corpus.valid, self._bags(corpus.valid.texts)
             validate = lambda: self._quality(network, bags, held_out, corpus)  # noqa: E731
         phase = TwinPhase(
             network,
-            rows,
+            BagJoiner.of(self.features, rows, label_bags),
             train,
             chosen.plan(),
             negatives=chosen.negatives,
             correction=chosen.correction,
+            mixes=mixes,
             validate=validate,
         )
         run_phases(network.parts, [phase], seed=seed, work=work)

@@ -1,8 +1,8 @@
 """What `auto` stands for: model and augmentation chosen from the data, with the reasons in words.
 
-The rules rest on `benchmarks/bench_choice.py` (held-out training rows of two corpora, in docs/results): where
-labels have texts, `twin` alone is far ahead on rare labels and needs no augmentation; `linear` needs no label
-texts, and gains from them as rows that are annotated with the label alone.
+The rules rest on `benchmarks/bench_choice.py` (held-out training rows, in docs/results): where labels have
+texts, `linear+twin` is ahead of either on frequent and on rare labels, and needs no augmentation; `linear`
+needs no label texts, and gains from them as rows that are annotated with the label alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
     with_text = float(np.mean(pc.not_equal(corpus.labels.texts, "").to_numpy(zero_copy_only=False)))
     share = f"{with_text:.0%} of the labels have a text"
     if model == "auto":
-        model = "twin" if with_text >= ENOUGH_TEXTS else "linear"
+        model = "linear+twin" if with_text >= ENOUGH_TEXTS else "linear"
         reasons.append(f"model {model}: {share}")
     settings: dict[str, dict[str, Any]] = {}
     if list(augment) == ["auto"]:

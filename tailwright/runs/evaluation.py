@@ -29,17 +29,32 @@ def evaluate(
     `propensity` the propensity-scored metrics are left out; so they are below 3 training rows, where the
     formula has no meaning.
     """
+    return measured(run, ranked(run, data, ks), data, ks, propensity)
+
+
+def ranked(run: Run, data: Dataset, ks: Sequence[int] = KS) -> np.ndarray:
+    """(rows, labels asked for) int32: the run's best labels, enough for all `ks` whatever is excluded."""
     if data.labels != len(run.labels):
         raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     if not len(data):
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
-    top = run.model.predict(data.texts, min(max(ks) + most_excluded, len(run.labels)))
+    return run.model.predict(data.texts, min(max(ks) + most_excluded, len(run.labels))).ids
+
+
+def measured(
+    run: Run,
+    top: np.ndarray,
+    data: Dataset,
+    ks: Sequence[int] = KS,
+    propensity: Propensity | None = PROPENSITY_PRESETS["default"],
+) -> dict[str, Any]:
+    """The metrics of a ranking that `ranked` gave."""
     weights = None
     if propensity is not None and run.train_rows >= 3:
         weights = propensity.inverse(run.labels.counts, run.train_rows)
     slices = head_torso_tail(run.labels.counts)
     return {
-        **metrics_at_k(top.ids, data.targets, weights, ks, data.excluded),
-        "slices": sliced_metrics(top.ids, data.targets, weights, slices, ks, data.excluded),
+        **metrics_at_k(top, data.targets, weights, ks, data.excluded),
+        "slices": sliced_metrics(top, data.targets, weights, slices, ks, data.excluded),
     }

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailwright.augment import BatchAugmenter, RowAugmenter, augmenter
 from tailwright.augment import augment as add_rows
-from tailwright.augment import augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
-from tailwright.models import models
+from tailwright.models import Model, models
 from tailwright.runs.run import Run
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
@@ -38,6 +38,9 @@ def train(
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
+    Those of the rows door add their rows first, in turn; those of the batch door change batches as they are
+    drawn, of original and of added rows alike.
+
     | argument | |
     |---|---|
     | `settings` | of the model, by name |
@@ -49,18 +52,22 @@ def train(
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
     of_each = augment_settings or {}
-    for name in [*augment, *of_each]:
-        settings_from(augmenters.get(name).Settings, of_each.get(name, {}))
+    methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
+    for name in augment:
+        _check_door(kind, methods[name].card.door, name)
     asked = {
         "model": model,
         "settings": repr(fitted.settings),
-        "augment": {name: sorted(of_each.get(name, {}).items()) for name in augment},
+        "augment": [[name, repr(methods[name].settings)] for name in augment],
         "seed": seed,
     }
     work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite)
-    for name in augment:
-        with work.phase(name):
-            corpus = add_rows(corpus, name, settings=of_each.get(name), seed=seed)
+    asked_for = [methods[name] for name in augment]
+    for method in asked_for:
+        if isinstance(method, RowAugmenter):
+            with work.phase(method.card.name):
+                corpus = add_rows(corpus, method, seed=seed)
+    fitted.mixes = [method for method in asked_for if isinstance(method, BatchAugmenter)]
     with work.phase("fit", model=model, rows=len(corpus.train), labels=len(corpus.labels)):
         fitted.fit(corpus, seed=seed, work=work)
     run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment))
@@ -68,6 +75,15 @@ def train(
         run.save(out, overwrite=overwrite)
         _finish(Path(out))
     return run
+
+
+def _check_door(kind: type[Model], door: str, method: str) -> None:
+    """Refuse a model that an augmentation cannot enter, and name those that it can."""
+    if door in kind.card.doors:
+        return
+    able = [name for name in models.names() if door in models.get(name).card.doors]
+    found = f"{kind.card.name} cannot be trained with {method}, which enters at the {door} door"
+    raise InputError(f"{found}; {method} works with: {', '.join(able)}")
 
 
 def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool) -> Workplace:

@@ -10,12 +10,13 @@ import numba
 import numpy as np
 from scipy import sparse
 
+from tailwright.data.pairs import CsrParts, csr_parts
 from tailwright.data.text.blocks import run_blocks
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.beam import beam_search
 from tailwright.labels.tree import LabelTree
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
-from tailwright.training.one_versus_rest import NodeWeights, Parts, csr_parts
+from tailwright.training.one_versus_rest import NodeWeights
 
 # Below this, starting a thread costs more than it saves.
 FEWEST_ROWS = 8
@@ -128,7 +129,7 @@ class Forest:
         return TopK(ids, scores)
 
     @cached_property
-    def _weight_parts(self) -> Parts:
+    def _weight_parts(self) -> CsrParts:
         """Kept, for a change of index type copies all weights, which would take longer than a query."""
         return csr_parts(self.weights)
 

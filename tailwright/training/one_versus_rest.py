@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from tailwright.data.pairs import CsrParts, csr_parts
 from tailwright.kernels.linear import solve_classifiers
 from tailwright.kernels.node_rows import by_feature, local_rows, local_targets, node_targets, transposed
 from tailwright.labels.tree import LabelTree
 from tailwright.progress import Advance
-
-Parts: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr int64, indices int32, data float32
 
 CHILDREN_A_BLOCK = 4
 SURE = np.float32(30)  # a margin that any loss takes for certain
@@ -41,7 +39,7 @@ class Solver:
 class Rows:
     """What a tree is trained on: only rows that have a weight, in the order they are drawn in."""
 
-    features: Parts  # (rows, columns)
+    features: CsrParts  # (rows, columns)
     columns: int
     targets: sparse.csr_array  # (rows, labels)
     ignored: sparse.csr_array  # (rows, labels)
@@ -53,7 +51,7 @@ class NodeWeights:
     """The pruned classifiers of one node's children, by feature."""
 
     features: np.ndarray  # (pairs,) int32, ascending
-    weights: Parts  # CSR (pairs, children)
+    weights: CsrParts  # CSR (pairs, children)
     biases: np.ndarray  # (children,) float32
 
 
@@ -85,7 +83,7 @@ def solve_level(
         return [solved[node] for node in range(len(starts) - 1)]
 
 
-def _targets_at(rows: Rows, node_of_label: np.ndarray, nodes: int) -> Parts:
+def _targets_at(rows: Rows, node_of_label: np.ndarray, nodes: int) -> CsrParts:
     """(nodes, rows) CSR: the targets of the nodes of a level."""
     by_row = node_targets(*csr_parts(rows.targets), *csr_parts(rows.ignored)[:2], node_of_label, nodes)
     return transposed(*by_row, nodes)
@@ -94,7 +92,7 @@ def _targets_at(rows: Rows, node_of_label: np.ndarray, nodes: int) -> Parts:
 def _solve_root(
     rows: Rows,
     costs: np.ndarray,
-    targets: Parts,
+    targets: CsrParts,
     children: int,
     solver: Solver,
     seed: int,
@@ -118,7 +116,7 @@ def _solve_root(
 def _solve_node(
     rows: Rows,
     costs: np.ndarray,
-    targets: Parts,
+    targets: CsrParts,
     chosen: np.ndarray,
     first: int,
     last: int,
@@ -141,10 +139,10 @@ def _solve_node(
 
 
 def _solve(
-    features: Parts,
-    columns: Parts,
+    features: CsrParts,
+    columns: CsrParts,
     costs: np.ndarray,
-    targets: Parts,
+    targets: CsrParts,
     first: int,
     last: int,
     solver: Solver,
@@ -161,13 +159,4 @@ def _solve(
         solver.tolerance,
         solver.prune,
         seed,
-    )
-
-
-def csr_parts(matrix: sparse.csr_array) -> Parts:
-    """The parts of a CSR matrix in the types that the kernels are compiled for."""
-    return (
-        np.require(matrix.indptr, np.int64, ["C", "W"]),
-        np.require(matrix.indices, np.int32, ["C", "W"]),
-        np.require(matrix.data, np.float32, ["C", "W"]),
     )

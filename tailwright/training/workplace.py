@@ -4,6 +4,7 @@
 |---|---|
 | `log.jsonl` | one line an event: start, end, seconds and peak memory of each phase; what the fit says |
 | `checkpoint/` | the newest checkpoint, a safe folder replaced in one step |
+| `PART/` | the same of a part of the fit, but for the log |
 """
 
 from __future__ import annotations
@@ -36,8 +37,16 @@ class Workplace:
         self.resume = resume
         self.checkpoint_seconds = checkpoint_seconds
         self._last_checkpoint = time.monotonic()
+        self._log_folder = folder
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
+
+    def sub(self, name: str) -> Workplace:
+        """A place for one part of the fit, with checkpoints of its own; it logs to the same file."""
+        folder = None if self.folder is None else self.folder / name
+        part = Workplace(folder, resume=self.resume, checkpoint_seconds=self.checkpoint_seconds)
+        part._log_folder = self._log_folder
+        return part
 
     @contextmanager
     def phase(self, name: str, **facts: Any) -> Iterator[None]:
@@ -50,10 +59,10 @@ class Workplace:
 
     def log(self, event: str, **facts: Any) -> None:
         """One line in log.jsonl."""
-        if self.folder is None:
+        if self._log_folder is None:
             return
         line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, allow_nan=False)
-        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        with (self._log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
     def checkpoint(self, save: Callable[[FolderWriter], None], *, now: bool = False) -> None:

@@ -137,28 +137,17 @@ def test_a_closed_pipe_is_not_an_error(small):
 def test_models_lists_every_model(capsys):
     assert run(["models", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["models"]
-    assert {"popularity", "label-matcher"} <= {model["name"] for model in listed}
+    doors = {model["name"]: model["doors"] for model in listed}
+    assert (doors["popularity"], doors["twin"]) == (["rows"], ["rows", "batch"])
     assert run(["models"]) == 0
     assert "label-matcher" in capsys.readouterr().out
 
 
-def test_augmenters_answers_with_or_without_any(capsys):
+def test_augmenters_lists_every_method_with_its_door(capsys):
     assert run(["augmenters", "--json"]) == 0
-    assert isinstance(json.loads(capsys.readouterr().out)["augmenters"], list)
+    doors = {method["name"]: method["door"] for method in json.loads(capsys.readouterr().out)["augmenters"]}
+    assert (doors["gandalf"], doors["labelmix"]) == ("rows", "batch")
     assert run(["augmenters"]) == 0
-
-
-def test_demo_prints_the_table(capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path))
-    assert run(["demo", "--size", "2000", "--json", "--quiet"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    popularity, matcher = result["metrics"]["popularity"], result["metrics"]["label-matcher"]
-    assert matcher["P@1"] > popularity["P@1"] > 0
-    assert {"head", "torso", "tail"} <= matcher["slices"].keys()
-    assert run(["demo", "--size", "2000", "--quiet"]) == 0
-    out = capsys.readouterr().out
-    assert "What label-matcher says" in out
-    assert "PSP@5" in out
 
 
 def test_version(capsys):

@@ -120,6 +120,21 @@ def test_augment_keeps_soft_labels_and_takes_settings(tiny, tmp_path, capsys):
     assert "expected METHOD.NAME=VALUE" in capsys.readouterr().err
 
 
+def test_labelmix_trains_with_twin_and_is_one_line_elsewhere(tiny, tmp_path, capsys):
+    arguments = ["train", str(tiny), "--augment", "labelmix", "--json", "--set", "labelmix.probability=0.9"]
+    quick = ["--set", "epochs=1", "--set", "width=16"]
+    assert run([*arguments, *quick, "--model", "twin", "--out", str(tmp_path / "run")]) == 0
+    assert last_json(capsys)["augment"] == ["labelmix"]
+    assert tw.load(tmp_path / "run").augment == ("labelmix",)
+    assert run([*arguments, "--model", "linear", "--out", str(tmp_path / "other")]) == 2
+    assert "linear cannot be trained with labelmix" in capsys.readouterr().err
+    # Said before anything is read: there is no such corpus.
+    assert run(["augment", "nowhere", "--method", "labelmix", "--out", str(tmp_path / "rows")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert "it changes batches during training, expected `tailwright train --augment labelmix`" in lines[0]
+
+
 def test_a_configuration_file_is_read_and_options_go_before_it(tiny, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text('model = "popularity"\naugment = ["gandalf"]\nseed = 4\n[gandalf]\nsoft = false\n')

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
+from tailwright.data.pairs import csr_parts
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
 from tailwright.kernels.node_rows import (
     IGNORED,
@@ -17,7 +18,6 @@ from tailwright.kernels.node_rows import (
     node_targets,
     transposed,
 )
-from tailwright.training.one_versus_rest import csr_parts
 
 
 def losses(margins: np.ndarray, targets: np.ndarray, loss: int) -> np.ndarray:

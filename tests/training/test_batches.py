@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,39 @@ def test_the_block_holds_every_positive_with_its_value(data, sampled, draw):
     outside = np.setdiff1d(np.arange(data.labels), batch.labels)
     assert data.targets.toarray()[rows][:, outside].sum() == 0
     np.testing.assert_array_equal(batch.weights.numpy(), data.weights[rows])
+
+
+def test_mixes_change_the_drawn_batch_in_turn_and_the_block_follows():
+    ids = [[0], [1, 2], []]
+    data = Dataset(arrow_strings(["x"] * 3), pairs_from_lists(ids, 6))
+
+    def everything_is_label_5(batch, random):
+        ends = np.arange(len(batch.rows) + 1)
+        labels, values = np.full(len(batch.rows), 5, np.int32), np.full(len(batch.rows), 0.25, np.float32)
+        return replace(batch, ends=ends, labels=labels, values=values)
+
+    def appends_the_first_label(batch, random):
+        return replace(batch, appended=batch.labels[batch.ends[:-1]])
+
+    rows = np.array([2, 1])
+    maker = BlockMaker(data, 0, [everything_is_label_5, appends_the_first_label])
+    batch = maker.make(rows, stream(0, "mixes"))
+    assert batch.labels.tolist() == [5]
+    assert batch.positives.rows.tolist() == [0, 1]
+    assert batch.positives.values.tolist() == [0.25, 0.25]
+    assert batch.appended.tolist() == [5, 5]
+    drawn = maker.draw(rows, stream(0, "mixes"))
+    assert (drawn.labels.tolist(), drawn.rows.tolist()) == ([5, 5], [2, 1])
+
+
+def test_without_mixes_the_drawn_batch_is_the_rows_as_they_are():
+    data = Dataset(arrow_strings(["x"] * 3), pairs_from_lists([[0], [2, 1], []], 6, [[0.5], [1, 0.25], []]))
+    random = stream(0, "plain")
+    drawn = BlockMaker(data, 2).draw(np.array([1, 2, 0]), random)
+    assert (drawn.ends.tolist(), drawn.labels.tolist()) == ([0, 2, 2, 3], [1, 2, 0])
+    assert (drawn.values.tolist(), drawn.appended.tolist()) == ([0.25, 1, 0.5], [-1, -1, -1])
+    # Nothing is drawn for what is not there, so that a run without mixes draws what it always drew.
+    assert random.random() == stream(0, "plain").random()
 
 
 def test_the_chance_of_a_label_is_how_often_it_is_in_a_block():

@@ -71,9 +71,11 @@ class _StopFitError(Exception):
     pass
 
 
-@pytest.mark.parametrize("stop", [1, 5, 6, 7, 13, 19])
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, stop):
-    expected = tiny_fit.learnt(None)
+@pytest.mark.parametrize(
+    ("stop", "mixed"), [*((stop, False) for stop in (1, 5, 6, 7, 13, 19)), (6, True), (13, True)]
+)
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, stop, mixed):
+    expected = tiny_fit.learnt(None, mixed=mixed)
     checkpoint, done = Workplace.checkpoint, []
 
     def stopping(self, save, *, now=False):
@@ -84,6 +86,6 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, mo
 
     monkeypatch.setattr(Workplace, "checkpoint", stopping)
     with pytest.raises(_StopFitError):
-        tiny_fit.learnt(tmp_path)
+        tiny_fit.learnt(tmp_path, mixed=mixed)
     monkeypatch.undo()
-    assert tiny_fit.learnt(tmp_path, resume=True) == expected
+    assert tiny_fit.learnt(tmp_path, resume=True, mixed=mixed) == expected

@@ -6,6 +6,7 @@ import hashlib
 import sys
 from pathlib import Path
 
+from tailwright.augment.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.models.twin import Twin, TwinSettings
 from tailwright.training.workplace import Workplace
@@ -13,8 +14,9 @@ from tailwright.training.workplace import Workplace
 SETTINGS = TwinSettings(width=16, epochs=4, batch=16, negatives=4, clip=1.0, patience=3)
 
 
-def learnt(folder: Path | None, *, resume: bool = False) -> str:
+def learnt(folder: Path | None, *, resume: bool = False, mixed: bool = False) -> str:
     model = Twin(SETTINGS)
+    model.mixes = [LabelMix()] if mixed else []
     work = Workplace(folder, resume=resume, checkpoint_seconds=0)
     model.fit(tiny_corpus().split(0.2), seed=3, work=work)
     digest = hashlib.sha256()

@@ -1,0 +1,30 @@
+"""What augmentations take from the labels of a corpus: which have a text, and how that text is annotated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+from scipy import sparse
+
+from tailwright.data.corpus import Corpus
+from tailwright.labels.annotations import soft_annotations
+from tailwright.labels.correlation import GraphSettings, correlation_graph
+
+
+def labels_with_text(corpus: Corpus) -> np.ndarray:
+    """(labels,) bool: whose text is more than white space."""
+    filled = pc.not_equal(pc.utf8_trim_whitespace(corpus.labels.texts), "")
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def annotations_of(
+    corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
+) -> sparse.csr_array:
+    """`soft_annotations` of the correlation graph of the original training rows, and of those alone."""
+    rows = corpus.train.originals()
+    # A walk draws rows by their place: the order of the file makes it independent of the order here.
+    in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
+    edges = correlation_graph(
+        in_order, graph.steps, graph.restart, graph.top, graph.head_cut, seed, graph.method
+    )
+    return soft_annotations(edges, threshold)

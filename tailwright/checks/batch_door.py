@@ -1,0 +1,107 @@
+"""What every method at the batch door must hold to; `check_augmenter` asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+
+import numpy as np
+
+from tailwright.augment import BatchAugmenter
+from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.require import require
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset, Origin
+from tailwright.data.pairs import pairs_from_lists
+from tailwright.streams import stream
+from tailwright.training.batches import BatchMix, BlockMaker, DrawnBatch
+
+BATCHES, ROWS = 20, 16
+
+
+def check_batch_augmenter(augmenter: BatchAugmenter) -> None:
+    """Raise AssertionError with one sentence on the first promise that it breaks."""
+    for corpus in (tiny_corpus(), odd_corpus()):
+        before = corpus.train.take(np.arange(len(corpus.train)))
+        mix, again = augmenter.prepare(corpus, seed=1), augmenter.prepare(corpus, seed=1)
+        beside_others = augmenter.prepare(_with_made_rows(corpus), seed=1)
+        for number in range(BATCHES):
+            drawn, mixed = _mixed(corpus, mix, number)
+            _check_form(drawn, mixed, len(corpus.labels))
+            _check_targets(augmenter, corpus, drawn, mixed)
+            require(_same(_mixed(corpus, again, number)[1], mixed), "the same seed gives another batch")
+            unmoved = _same(_mixed(corpus, beside_others, number)[1], mixed)
+            require(unmoved, "rows of another augmentation enter its label statistics")
+        require(corpus.train.same_as(before), "its input was changed")
+    _check_draws(augmenter)
+    _check_without_rows(augmenter)
+
+
+def _mixed(corpus: Corpus, mix: BatchMix, number: int) -> tuple[DrawnBatch, DrawnBatch]:
+    """A batch as it is drawn, and what the method makes of it."""
+    rows = stream(0, "check-batch", number).integers(0, len(corpus.train), ROWS)
+    drawn, kept = (BlockMaker(corpus.train, 0).draw(rows, stream(0, "check-batch")) for _ in range(2))
+    mixed = mix(drawn, stream(1, "check-batch", number))
+    require(_same(drawn, kept), "the batch that it was given was changed")
+    return drawn, mixed
+
+
+def _check_form(drawn: DrawnBatch, mixed: DrawnBatch, labels: int) -> None:
+    require(np.array_equal(mixed.rows, drawn.rows), "it gives other rows than it got")
+    for name in ("ends", "labels", "values", "appended"):
+        given, made = getattr(drawn, name), getattr(mixed, name)
+        require(made.dtype == given.dtype, f"{name} are {made.dtype}, expected {given.dtype}")
+    pairs, ends = len(mixed.labels), mixed.ends
+    whole = len(ends) == len(drawn.ends) and ends[0] == 0 and ends[-1] == pairs == len(mixed.values)
+    require(whole and bool((np.diff(ends) >= 0).all()), "ends do not cut its labels into rows")
+    require(bool(((mixed.labels >= 0) & (mixed.labels < labels)).all()), "a label is out of range")
+    ascending = all((np.diff(mixed.labels[a:b]) > 0).all() for a, b in pairwise(ends))
+    require(ascending, "labels do not ascend within a row")
+    require(bool(((mixed.values > 0) & (mixed.values <= 1)).all()), "a target is not in (0, 1]")
+
+
+def _check_targets(augmenter: BatchAugmenter, corpus: Corpus, drawn: DrawnBatch, mixed: DrawnBatch) -> None:
+    before, after = _pairs(drawn), _pairs(mixed)
+    require(before.keys() <= after.keys(), "a positive of a row is lost")
+    if augmenter.card.keeps_targets:
+        require(before == after, "targets differ from those it got, and its card says keeps_targets")
+    learnt = corpus.train.learnt_targets()[drawn.rows].toarray()
+    for place, label in enumerate(mixed.appended):
+        carried = label < 0 or learnt[place, label] > 0
+        require(carried, "it appends the text of a label that is no learnt positive of the row")
+
+
+def _check_draws(augmenter: BatchAugmenter) -> None:
+    """It does something, and not the same at each time."""
+    corpus = tiny_corpus()
+    mix = augmenter.prepare(corpus, seed=1)
+    drawn = BlockMaker(corpus.train, 0).draw(np.arange(ROWS), stream(0, "check-batch"))
+    made = [mix(drawn, stream(1, "check-batch", number)) for number in range(BATCHES)]
+    require(not all(_same(batch, drawn) for batch in made), "it changes nothing")
+    require(not all(_same(batch, made[0]) for batch in made), "it draws the same at each time")
+
+
+def _check_without_rows(augmenter: BatchAugmenter) -> None:
+    corpus = tiny_corpus()
+    nothing = np.empty(0, dtype=np.int64)
+    for source in (corpus, corpus.with_train(corpus.train.take([]))):
+        drawn = BlockMaker(source.train, 0).draw(nothing, stream(0, "check-batch"))
+        mixed = augmenter.prepare(source, seed=1)(drawn, stream(1, "check-batch"))
+        require(_same(mixed, drawn), "it fails on no rows")
+
+
+def _with_made_rows(corpus: Corpus) -> Corpus:
+    """The corpus with rows of another augmentation that carry every label, so that they would be noticed."""
+    labels = len(corpus.labels)
+    every = pairs_from_lists([list(range(labels))] * labels, labels)
+    made = Dataset(corpus.labels.texts, every, origin=Origin.made_by("another", np.arange(labels)))
+    return corpus.with_train(Dataset.concat([corpus.train, made]))
+
+
+def _pairs(batch: DrawnBatch) -> dict[tuple[int, int], float]:
+    places = np.repeat(np.arange(len(batch.rows)), np.diff(batch.ends))
+    return dict(zip(zip(places.tolist(), batch.labels.tolist(), strict=True), batch.values, strict=True))
+
+
+def _same(a: DrawnBatch, b: DrawnBatch) -> bool:
+    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(DrawnBatch))

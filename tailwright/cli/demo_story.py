@@ -1,0 +1,160 @@
+"""What the demo measures: four models on one corpus, by label frequency, and rows that show a difference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tailwright as tw
+from tailwright.data.corpus import Corpus
+from tailwright.evaluation import sliced_metrics
+from tailwright.evaluation.compare import Gain, TellingRows, recall_gain, telling_rows
+from tailwright.labels import head_torso_tail
+from tailwright.runs.evaluation import measured, ranked
+
+PLAIN, AUGMENTED = "twin", "twin+gandalf"
+# Chosen on a tenth of the training rows, held out: P@1 / PSP@5 / R@10, R@10 on the tail; full size, seed 0.
+#
+# | width, epochs | without | gandalf | gandalf without soft annotations |
+# |---|---|---|---|
+# | 256, 1 | 43.8 / 55.8 / 68.5, 67.2 | | 44.5 / 56.3 / 69.0, 68.1 |
+# | 128, 2 | 44.2 / 55.0 / 67.9, 66.6 | 37.2 / 50.4 / 66.7, 67.5 | 44.8 / 54.9 / 69.0, 67.8 |
+# | 128, 3 | 45.2 / 55.4 / 68.9, 68.0 | | 44.7 / 53.3 / 68.5, 67.6 |
+# | 256, 2 (taken) | 47.6 / 58.7 / 72.5, 71.6 | 38.4 / 51.9 / 69.3, 69.7 | 46.4 / 57.8 / 72.5, 71.4 |
+# | 256, 2, rate 0.003 | 46.7 / 58.6 / 71.8, 70.4 | | 46.5 / 57.7 / 72.5, 71.0 |
+#
+# Soft annotations cost much here. Without them label texts as rows help a narrow or little trained twin, and
+# trade unseen labels for frequent ones in a good one. The good one is taken, whatever it says of them.
+TWIN = {"epochs": 2}
+GANDALF = {"soft": False}
+MODELS: dict[str, dict[str, Any]] = {
+    "popularity": {"model": "popularity"},
+    "label-matcher": {"model": "label-matcher"},
+    PLAIN: {"model": "twin", "settings": TWIN},
+    AUGMENTED: {
+        "model": "twin",
+        "settings": TWIN,
+        "augment": ["gandalf"],
+        "augment_settings": {"gandalf": GANDALF},
+    },
+}
+# Fewest and most training rows of a label; finer than head, torso and tail, to see where a gain begins.
+BUCKETS = {
+    "0": (0, 0),
+    "1": (1, 1),
+    "2": (2, 2),
+    "3-5": (3, 5),
+    "6-10": (6, 10),
+    "11-50": (11, 50),
+    ">50": (51, np.inf),
+}
+GAIN_AT = 10
+SHOWN = 3
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One model, what it said of the test rows and how good that was."""
+
+    name: str
+    top: np.ndarray  # (test rows, k) int32
+    metrics: dict[str, Any]
+    by_bucket: dict[str, float | None]
+    train_seconds: float
+    test_seconds: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """A test row with the first labels of both twins; True marks a right one."""
+
+    text: str
+    right: list[str]
+    before: list[tuple[str, bool]]
+    after: list[tuple[str, bool]]
+    better: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Twin with augmentation against twin without: R@10 gained, and rows that show it."""
+
+    by_slice: dict[str, Gain]
+    by_bucket: dict[str, Gain | None]
+    telling: TellingRows
+    examples: list[Example]
+
+
+def tried(corpus: Corpus, name: str, seed: int) -> Trial:
+    """Train one of the demo's models and measure it on the test rows."""
+    start = time.perf_counter()
+    run = tw.train(corpus, **MODELS[name], seed=seed)
+    trained = time.perf_counter()
+    test = rows_to_judge(corpus)
+    top = ranked(run, test)
+    metrics = measured(run, top, test)
+    found = sliced_metrics(top, test.targets, None, buckets(corpus), (GAIN_AT,), test.excluded)
+    by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in found.items()}
+    return Trial(name, top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
+
+
+def compared(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Comparison:
+    """What augmentation changed, with intervals over the test rows, and five rows drawn by chance."""
+    test, counts = rows_to_judge(corpus), corpus.labels.counts
+    before, after = trials[PLAIN].top, trials[AUGMENTED].top
+
+    def gain(mask: np.ndarray) -> Gain | None:
+        return recall_gain(before, after, test.targets, mask, GAIN_AT, test.excluded)
+
+    slices = head_torso_tail(counts)
+    everything = np.ones(len(counts), dtype=bool)
+    of_slices = {name: gain(mask) for name, mask in {"all": everything, **slices}.items()}
+    telling = telling_rows(
+        before,
+        after,
+        test.targets,
+        slices["tail"],
+        SHOWN,
+        count=EXAMPLES,
+        seed=seed,
+        excluded=test.excluded,
+    )
+    return Comparison(
+        {name: found for name, found in of_slices.items() if found is not None},
+        {name: gain(mask) for name, mask in buckets(corpus).items()},
+        telling,
+        [
+            _example(corpus, before, after, int(row), bool(gained > 0))
+            for row, gained in zip(telling.rows, telling.gained, strict=True)
+        ],
+    )
+
+
+def buckets(corpus: Corpus) -> dict[str, np.ndarray]:
+    """A mask over labels for each of `BUCKETS`."""
+    counts = corpus.labels.counts
+    return {name: (counts >= fewest) & (counts <= most) for name, (fewest, most) in BUCKETS.items()}
+
+
+def rows_to_judge(corpus: Corpus) -> tw.Dataset:
+    """The test rows, which the demo corpus always has."""
+    return corpus.splits()["test"]
+
+
+def _example(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int, better: bool) -> Example:
+    test, names = rows_to_judge(corpus), corpus.labels.names
+    own = set(test.excluded[[row]].indices.tolist())
+    right = set(test.targets[[row]].indices.tolist()) - own
+
+    def said(top: np.ndarray) -> list[tuple[str, bool]]:
+        ids = [label for label in top[row].tolist() if label >= 0 and label not in own]
+        return [(names[label].as_py(), label in right) for label in ids[:SHOWN]]
+
+    rare_first = sorted(right, key=lambda label: corpus.labels.counts[label])
+    right_names = [names[label].as_py() for label in rare_first]
+    return Example(test.texts[row].as_py(), right_names, said(before), said(after), better)

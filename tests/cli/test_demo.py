@@ -1,0 +1,163 @@
+"""`tailwright demo`: what it prints, the page it writes, and what it refuses before it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from html_reading import Reading
+
+import tailwright as tw
+from tailwright.cli import demo_story, run
+from tailwright.cli.demo_story import MODELS
+
+SIZE = 400
+NAMES = ["popularity", "label-matcher", "twin", "twin+gandalf"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One run of the demo: what it printed for people, its last line, its page."""
+
+    printed: str
+    result: dict
+    page: str
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def own_cache(cache, monkeypatch) -> None:
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
+
+
+def in_process(folder: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from tailwright.cli import main; main()", "demo", *arguments]
+    environment = {**os.environ, "TAILWRIGHT_CACHE": str(cache)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+
+
+@pytest.fixture(scope="module")
+def told(cache, tmp_path_factory) -> Told:
+    folder = tmp_path_factory.mktemp("demo")
+    people = in_process(folder, cache, "--size", str(SIZE), "--quiet")
+    assert (people.returncode, people.stderr) == (0, "")
+    machine = in_process(folder, cache, "--size", str(SIZE), "--json", "--report", "other.html")
+    assert machine.returncode == 0, machine.stderr
+    (line,) = machine.stdout.splitlines()
+    assert sorted(path.name for path in folder.iterdir()) == ["demo-report.html", "other.html"]
+    return Told(people.stdout, json.loads(line), (folder / "demo-report.html").read_text(encoding="utf-8"))
+
+
+def test_the_last_line_has_corpus_metrics_report_and_seconds(told):
+    assert list(told.result) == ["corpus", "metrics", "report", "seconds"]
+    assert list(told.result["metrics"]) == NAMES
+    assert told.result["report"] == "other.html"
+    assert list(told.result["seconds"]) == ["corpus", *NAMES, "total"]
+    assert told.result["corpus"]["splits"]["test"]["rows"] == 80
+    assert told.result["metrics"]["twin"]["P@1"] > told.result["metrics"]["popularity"]["P@1"]
+
+
+def test_both_twins_and_both_floors_are_printed_overall_and_by_frequency(told):
+    for metric in ("P@1", "PSP@5", "R@10"):
+        assert f"{metric} by training rows of a label" in told.printed
+    for name in NAMES:
+        assert len(re.findall(rf"^{re.escape(name)} ", told.printed, re.MULTILINE)) == 4
+    overall = told.result["metrics"]["twin+gandalf"]["R@10"]
+    assert re.search(rf"^twin\+gandalf .* {overall:.2f}$", told.printed, re.MULTILINE)
+
+
+def test_a_gain_is_printed_with_its_sign_interval_and_verdict(told):
+    metrics = told.result["metrics"]
+    gain = metrics["twin+gandalf"]["R@10"] - metrics["twin"]["R@10"]
+    assert re.search(
+        rf"^all +{re.escape(f'{gain:+.2f}')} .* to .* (better|worse|no clear difference)$",
+        told.printed,
+        re.MULTILINE,
+    )
+
+
+def test_examples_are_introduced_by_the_rule_they_were_drawn_by(told):
+    rule = re.search(
+        r"with gandalf more of them on (\d+) of 80 test rows, fewer on (\d+)\.\n"
+        r"Drawn by chance in that proportion, (\d) better and (\d) worse",
+        told.printed,
+    )
+    more, fewer, better, worse = map(int, rule.groups())
+    assert better + worse == min(more + fewer, 5) > 0
+    assert told.printed.count("    without -> ") == told.printed.count("    with    -> ") == better + worse
+    assert "*" in told.printed.split("(* is right):")[1]
+    assert told.printed.splitlines()[-1] == "wrote demo-report.html"
+
+
+def test_the_page_is_whole_and_needs_no_network(told):
+    reading = Reading(told.page)
+    assert reading.wrong == []
+    assert "http:" not in told.page
+    assert "https:" not in told.page
+    assert (reading.count("svg"), reading.count("desc")) == (3, 3)
+    assert reading.of("h2") == [
+        "The corpus",
+        "Four models on 80 test rows",
+        "Where augmentation helps, and where it does not",
+        "Predictions before and after",
+        "How it was made",
+    ]
+
+
+def test_the_page_has_the_figures_that_are_printed(told):
+    cells = Reading(told.page).of("td")
+    for name in NAMES:
+        metrics = told.result["metrics"][name]
+        assert f"{metrics['P@1']:.2f}" in cells
+        assert f"{metrics['slices']['tail']['R@10']:.2f}" in cells
+    assert Reading(told.page).count("article") == told.printed.count("    without -> ")
+    assert f"{told.result['corpus']['labels']['labels']:,}" in cells
+
+
+def test_the_commands_on_the_page_give_its_figures(told, cache, tmp_path):
+    command, script = Reading(told.page).of("code")
+    assert command == f"tailwright demo --size {SIZE} --seed 0"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TAILWRIGHT_CACHE": str(cache)},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert float(done.stdout) == told.result["metrics"]["twin+gandalf"]["R@10"], done.stderr
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tailwright.data.demo.demo_corpus", lambda **asked: pytest.fail("work was begun"))
+    assert run(["demo", "--report", "nowhere/r.html"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == "tailwright: nowhere/r.html: cannot be written (No such file or directory)\n"
+    assert printed.out == ""
+    assert run(["demo", "--report", "."]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_page_is_written_if_none_is_wanted(own_cache, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    few = {name: {"model": "popularity"} for name in NAMES}
+    monkeypatch.setattr(demo_story, "MODELS", few)
+    assert run(["demo", "--size", str(SIZE), "--report", "none", "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] is None
+    assert run(["demo", "--size", str(SIZE), "--report", "none", "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    # Two models that say the same: nothing to show, and no gain is claimed.
+    assert "Tail labels among the first 3: gandalf changed nothing on 80 test rows." in printed
+    assert "better" not in printed
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,85 @@
+"""The demo's page on corpora that are not the demo's: hostile names, no tail, one label, nothing gained."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from html_reading import Reading
+
+import tailwright as tw
+from tailwright.cli.demo_report import demo_page, rank_plot, summary
+from tailwright.cli.demo_story import BUCKETS, MODELS, Comparison, Trial, compared
+from tailwright.data import Corpus, Dataset, LabelSpace
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.pairs import pairs_from_lists
+from tailwright.evaluation.compare import Gain, TellingRows
+from tailwright.labels import head_torso_tail
+
+NASTY = "</article><script>alert('x')</script>&<img src=x onerror=y>"
+
+
+def corpus_of(rows: list[list[int]], labels: int, name: str = "label") -> Corpus:
+    """The same rows for training and test."""
+    data = Dataset(
+        arrow_strings([f"{name} text {i}" for i in range(len(rows))]), pairs_from_lists(rows, labels)
+    )
+    names = arrow_strings([f"{name} {i}" for i in range(labels)])
+    return Corpus(data, LabelSpace(arrow_strings([str(i) for i in range(labels)]), names, names), test=data)
+
+
+def page_of(corpus: Corpus, before: list[list[int]], after: list[list[int]]) -> str:
+    """The page where the last model says `after` and the others `before`."""
+    from tailwright.evaluation import metrics_at_k, sliced_metrics
+
+    test = corpus.test
+    weights = np.ones(len(corpus.labels))
+    slices = head_torso_tail(corpus.labels.counts)
+    trials = {}
+    for name in MODELS:
+        top = np.array(after if name == "twin+gandalf" else before, dtype=np.int32)
+        metrics = metrics_at_k(top, test.targets, weights, (1, 3, 5, 10))
+        of_slices = sliced_metrics(top, test.targets, weights, slices, (1, 3, 5, 10))
+        buckets = dict.fromkeys(BUCKETS)
+        trials[name] = Trial(name, top, {**metrics, "slices": of_slices}, buckets, 1.0, 1.0)
+    comparison = compared(corpus, trials, seed=0)
+    return demo_page(corpus, tw.inspect(corpus), trials, comparison, {"total": 1.0}, size=None, seed=0)
+
+
+def test_hostile_names_and_texts_stay_text():
+    page = page_of(corpus_of([[0], [1], [0]], 2, NASTY), [[0], [0], [1]], [[1], [1], [0]])
+    reading = Reading(page)
+    assert reading.wrong == []
+    assert "<script" not in page
+    assert f"{NASTY} text 0" in reading.of("p")
+    assert f"{NASTY} 0" in reading.of("li")
+    assert (reading.count("article"), page.count("With gandalf: worse")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [([[0]] * 4, 1), ([[0]] * 60, 1), ([[0], [1], [2]], 3), ([[0]] * 60 + [[1]] * 60, 2)],
+    ids=["one tail label", "one head label", "tail alone", "no tail"],
+)
+def test_a_page_of_few_labels_is_whole(rows, labels):
+    page = page_of(corpus_of(rows, labels), [[0]] * len(rows), [[0]] * len(rows))
+    assert Reading(page).wrong == []
+    assert "gandalf changed nothing" in page
+    assert "no clear difference overall (+0.00 points)" in page
+
+
+def test_a_corpus_without_labelled_rows_has_no_curve():
+    assert "there is nothing to draw" in rank_plot(corpus_of([[], []], 2))
+
+
+def test_bands_of_the_curve_have_the_sizes_of_the_slices():
+    plot = rank_plot(corpus_of([[0]] * 60 + [[1]] * 7 + [[2], [3]], 5))
+    assert "Labels: 1 head, 1 torso, 2 tail." in plot
+
+
+def test_the_summary_says_what_became_worse():
+    gains = {"all": Gain(0.1, -1, 1, 9), "tail": Gain(2, 1, 3, 9), "unseen": Gain(-2.5, -3, -1, 9)}
+    nothing = TellingRows(np.array([], dtype=np.int64), np.array([]), 0, 0)
+    assert summary(Comparison(gains, {}, nothing, [])) == (
+        "R@10 of twin+gandalf against twin: no clear difference overall (+0.10 points); "
+        "better on tail labels (+2.00 points); worse on unseen labels (-2.50 points)."
+    )

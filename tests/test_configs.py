@@ -1,0 +1,158 @@
+"""Every example in configs/ trains by the real command, and says nothing that is not so.
+
+A line `# name = value` in an example shows a setting at its default; the files are read once more with these
+lines switched on, so that a default that has moved or a setting that has gone is found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tailwright as tw
+from tailwright.augment import augmenters
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.cli import run
+from tailwright.cli.config import Asked, read_config
+from tailwright.data import Corpus
+from tailwright.errors import InputError
+from tailwright.models import models
+from tailwright.runs.choice import choose
+from tailwright.settings import settings_from
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CONFIGS = sorted((Path(__file__).resolve().parent.parent / "configs").glob("*.toml"))
+SWITCHED_OFF = re.compile(r"^# (?=[a-z_]+ = )")
+NAME = re.compile(r"^(?:# )?([a-z_]+) = ")
+# What keeps a training on a toy corpus short, by model.
+SMALL = {
+    "astec": ["width=16", "surrogate_epochs=2", "extreme_epochs=2", "rerank_epochs=2"],
+    "linear": ["trees=1"],
+    "twin": ["width=16", "epochs=1"],
+}
+
+
+@pytest.fixture(scope="module")
+def toy() -> Corpus:
+    corpus = tiny_corpus()
+    train, test = corpus.train.split(0.25)
+    return Corpus(train, corpus.labels, test=test)
+
+
+@pytest.fixture(scope="module")
+def files(toy, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "toy"
+    tw.write(toy, folder, format="jsonl")
+    return folder
+
+
+def every_file(check: Any) -> Any:
+    return pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)(check)
+
+
+def defaults_shown(path: Path) -> dict[str, Any]:
+    """The content of the file if only its switched-off lines were on: top level and tables."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            lines.append(line)
+        elif SWITCHED_OFF.match(line):
+            lines.append(SWITCHED_OFF.sub("", line))
+    return tomllib.loads("\n".join(lines))
+
+
+def default_of(kind: type, name: str) -> Any:
+    default = getattr(kind(), name)
+    return "none" if default is None else default
+
+
+def wrong_defaults(shown: dict[str, Any], model: str) -> list[str]:
+    """The switched-off lines that are no setting, or not at its default."""
+    found = []
+    kinds = {"settings": models.get(model).Settings}
+    for table, values in shown.items():
+        if not isinstance(values, dict):
+            if default_of(Asked, table) != values:
+                found.append(f"{table} = {values}")
+            continue
+        kind = kinds.get(table) or augmenters.get(table).Settings
+        names = {field.name for field in dataclasses.fields(kind)}
+        found += [
+            f"{table}: {name} = {value}"
+            for name, value in values.items()
+            if name not in names or default_of(kind, name) != value
+        ]
+    return found
+
+
+def test_there_are_examples():
+    assert {"short-text.toml", "linear-gandalf.toml", "twin.toml"} <= {path.name for path in CONFIGS}
+
+
+@every_file
+def test_an_example_trains_by_the_real_command(path, toy, files, tmp_path, capsys):
+    asked = read_config(path)
+    chosen = choose(toy, asked.model, asked.augment)
+    small = [part for setting in SMALL.get(chosen.model, []) for part in ("--set", setting)]
+    arguments = ["train", str(files), "--out", str(tmp_path / "run"), "--config", str(path), *small]
+    assert run([*arguments, "--json", "--quiet"]) == 0, capsys.readouterr().err
+    result = json.loads(capsys.readouterr().out)
+    assert (result["model"], result["augment"]) == (chosen.model, list(chosen.augment))
+    assert result["metrics"]["P@1"] > 0
+
+
+@every_file
+def test_every_setting_that_is_shown_exists_and_has_the_default_that_is_shown(path, toy):
+    asked = read_config(path)
+    chosen = choose(toy, asked.model, asked.augment)
+    assert wrong_defaults(defaults_shown(path), chosen.model) == []
+    settings_from(models.get(chosen.model).Settings, asked.settings)
+    for name, values in asked.augment_settings.items():
+        assert name in asked.augment, f"[{name}] has no effect"
+        settings_from(augmenters.get(name).Settings, values)
+
+
+@every_file
+def test_every_line_of_an_example_is_explained(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    bare = [
+        line
+        for before, line in zip(["", *lines], lines, strict=False)
+        if NAME.match(line) and "#" not in line.removeprefix("#") and not before.startswith("#")
+    ]
+    # `model` is what the words at the top of a file are about.
+    assert [line for line in bare if not line.startswith("model")] == []
+
+
+@pytest.mark.parametrize("name", ["linear", "twin"])
+def test_one_example_shows_every_setting_of_a_model(name):
+    shown = {
+        setting
+        for path in CONFIGS
+        if read_config(path).model == name
+        for setting in {**defaults_shown(path).get("settings", {}), **read_config(path).settings}
+    }
+    assert {field.name for field in dataclasses.fields(models.get(name).Settings)} == shown
+
+
+@pytest.mark.parametrize(
+    "line", ["# trees = 4", "# tree = 3", "# trees = 3\n[gandalf]\n# soft = false", "# trees = '3'"]
+)
+def test_a_default_that_has_moved_is_found(line, tmp_path):
+    (tmp_path / "c.toml").write_text(f"[settings]\n{line}   # why\n")
+    assert len(wrong_defaults(defaults_shown(tmp_path / "c.toml"), "linear")) == 1
+
+
+def test_a_table_of_no_augmentation_is_found():
+    with pytest.raises(InputError, match="did you mean 'gandalf'"):
+        wrong_defaults({"gandalff": {"soft": True}}, "linear")
