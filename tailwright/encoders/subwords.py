@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+import numba
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import csr_parts
-from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.blocks import row_blocks, run_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.words import Texts, Tokens, tokenise
 from tailwright.kernels.subwords import pieces_of_rows, put_side_by_side
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Pieces: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each word's pieces end, their numbers end to end
 
+ROWS_A_BLOCK = 4096
 MIN_TEXTS = 2  # a piece of one text alone links it to nothing
 
 
@@ -122,10 +124,17 @@ class SubwordTfIdf:
             put_side_by_side(*left, first, columns, weights, ends, shift, scale, indices, data, filled)
             return indices, data, filled
 
-        indices, data, ends = zip(*run_blocks(fill, row_blocks(tokens.offsets)), strict=True)
-        starts = row_offsets(ends)
-        starts = starts.astype(np.int32) if starts[-1] < 2**31 else starts
-        return sparse.csr_array((joined(data), joined(indices), starts), shape=(len(tokens), self.columns))
+        # One pair of arrays with room for all, filled a few rows at a time: parts to be joined take twice it.
+        room = len(words.data) + int(np.diff(of_words[0])[tokens.ids].sum())
+        indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
+        ends, at = [np.zeros(1, np.int64)], 0
+        for some in _in_turns(len(tokens)):
+            for columns, weights, filled in run_blocks(fill, some):
+                indices[at : at + len(columns)], data[at : at + len(columns)] = columns, weights
+                ends.append(filled + at)
+                at += len(columns)
+        starts = np.concatenate(ends).astype(np.int32 if at < 2**31 else np.int64)
+        return sparse.csr_array((data[:at], indices[:at], starts), shape=(len(tokens), self.columns))
 
     def save(self, folder: FolderWriter) -> None:
         """Writes words, pieces and frequencies."""
@@ -188,3 +197,11 @@ def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarra
         return holding
 
     return np.sum(run_blocks(count, row_blocks(tokens.offsets)), axis=0)
+
+
+def _in_turns(rows: int) -> list[list[tuple[int, int]]]:
+    """(first, last) of blocks of rows: in each turn as many as there are threads."""
+    starts = range(0, rows, ROWS_A_BLOCK)
+    blocks = [(start, min(start + ROWS_A_BLOCK, rows)) for start in starts]
+    threads = numba.get_num_threads() if len(blocks) > 1 else 1
+    return [blocks[turn : turn + threads] for turn in range(0, len(blocks), threads)]

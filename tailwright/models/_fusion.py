@@ -32,7 +32,7 @@ import pyarrow as pa
 
 from tailwright.augment import augmenters
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
@@ -45,6 +45,7 @@ from tailwright.streams import stream
 from tailwright.training.workplace import Workplace
 
 ROWS_A_BLOCK = 4096
+BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))  # nothing is certain
 # What a part is set to inside a fusion, where that differs from what it is alone: the parts make up for each
 # other's weaknesses, so that much cheaper ones do (see the table above).
 INSIDE: dict[str, dict[str, Any]] = {"linear": {"trees": 1}, "twin": {"width": 128}}
@@ -93,7 +94,9 @@ class Fusion(Model):
         work = work or Workplace()
         learning, held_out = self._held_out(corpus, seed)
         self.counts = learning.labels.counts
-        self.parts = [self._part(name, learning, seed, work) for name in self.kinds]
+        # A finished part waits in its folder if there is one, so that only one is in memory at a time.
+        fitted = [self._fitted(name, learning, seed, work) for name in self.kinds]
+        self.parts = [part if isinstance(part, Model) else self._loaded(*part) for part in fitted]
         chosen = self.settings
         if len(held_out) < chosen.fewest:
             self.combination = plain(len(self.parts), chosen.hidden)
@@ -116,10 +119,10 @@ class Fusion(Model):
     def _held_out(self, corpus: Corpus, seed: int) -> tuple[Corpus, Dataset]:
         """The corpus that the parts learn from, and the rows that the combination learns from."""
         if corpus.valid is not None and len(corpus.valid):
-            return corpus, corpus.valid
+            return corpus, corpus.valid.take(np.flatnonzero(corpus.valid.weights > 0))
         train = corpus.train
         able = np.flatnonzero(train.origin.is_original() & (train.weights > 0) & _labelled(train))
-        count = min(int(len(able) * self.settings.held_out), self.settings.most_held_out)
+        count = min(share_of(len(able), self.settings.held_out), self.settings.most_held_out)
         if count < self.settings.fewest:
             return corpus, train.take([])
         # Drawn by the place in the user's file, so that the order of rows here makes no difference.
@@ -129,20 +132,29 @@ class Fusion(Model):
         kept = np.flatnonzero(~held & ~_made_of(train, held))
         return corpus.with_train(train.take(kept)), train.take(np.flatnonzero(held))
 
-    def _part(self, name: str, corpus: Corpus, seed: int, work: Workplace) -> Model:
-        """A fitted part; one that a killed training had finished is taken from the work folder."""
-        kind, place = self.kinds[name], work.sub(name)
-        part = kind(getattr(self.settings, name))
-        part.mixes = self.mixes if "batch" in kind.card.doors else ()
+    def _fitted(
+        self, name: str, corpus: Corpus, seed: int, work: Workplace
+    ) -> Model | tuple[str, FolderReader, int]:
+        """A fitted part, or the name, folder and number of labels to load it with.
+
+        One that a killed training had finished is not fitted again.
+        """
+        kind, place, labels = self.kinds[name], work.sub(name), len(corpus.labels)
         finished = None if place.folder is None else place.folder / "finished"
-        if finished is not None and place.resume and finished.exists():
-            part.load(open_folder(finished, kind="part"), len(corpus.labels))
-            return part
-        with work.phase(name):
-            part.fit(corpus, seed=seed, work=place)
-        if finished is not None:
+        if finished is None or not place.resume or not finished.exists():
+            part = kind(getattr(self.settings, name))
+            part.mixes = self.mixes if "batch" in kind.card.doors else ()
+            with work.phase(name):
+                part.fit(corpus, seed=seed, work=place)
+            if finished is None:
+                return part
             with writing(finished, kind="part", overwrite=True) as folder:
                 part.save(folder)
+        return name, open_folder(finished, kind="part"), labels
+
+    def _loaded(self, name: str, folder: FolderReader, labels: int) -> Model:
+        part = self.kinds[name](getattr(self.settings, name))
+        part.load(folder, labels)
         return part
 
     @property
@@ -171,7 +183,8 @@ class Fusion(Model):
         ids, scores = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
         at = (rows[kept], place[kept])
         ids[at] = candidates.labels[order][kept]
-        scores[at] = 1 / (1 + np.exp(-np.clip(log_odds[order][kept], -60, 60)))
+        chances = 1 / (1 + np.exp(-np.clip(log_odds[order][kept], -60, 60)))
+        scores[at] = np.minimum(chances, BELOW_ONE)
         return TopK(ids, scores)
 
     def save(self, folder: FolderWriter) -> None:
@@ -181,11 +194,7 @@ class Fusion(Model):
         folder.array("counts", self.counts)
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        self.parts = []
-        for name, kind in self.kinds.items():
-            part = kind(getattr(self.settings, name))
-            part.load(folder.sub(name), labels)
-            self.parts.append(part)
+        self.parts = [self._loaded(name, folder.sub(name), labels) for name in self.kinds]
         self.combination = Combination.load(folder, len(self.parts), self.settings.hidden)
         self.counts = folder.array("counts", dtype=np.int64, shape=(labels,))
         if len(self.counts) and self.counts.min() < 0:
@@ -201,7 +210,7 @@ def fusion_of(name: str) -> type[Model]:
     kinds = {part.replace("-", "_"): models.get(part) for part in names}
     fields = []
     for part, kind in kinds.items():
-        default = settings_from(kind.Settings, INSIDE.get(part, {}))
+        default: Any = settings_from(kind.Settings, INSIDE.get(part, {}))
         fields.append((part, kind.Settings, field(default=default)))
     cards = [kind.card for kind in kinds.values()]
 
@@ -251,9 +260,10 @@ def _filled(fused: TopK, found: Sequence[TopK]) -> TopK:
         ids, scores = fused.ids[row], fused.scores[row]
         have = int((ids >= 0).sum())
         named = np.stack([top.ids[row] for top in found], axis=1).ravel()  # first places first
-        spare = [label for label in dict.fromkeys(named[named >= 0].tolist()) if label not in set(ids[:have])]
+        ranked = set(ids[:have].tolist())
+        spare = [label for label in dict.fromkeys(named[named >= 0].tolist()) if label not in ranked]
         more = spare[: len(ids) - have]
         ids[have : have + len(more)] = more
         least = scores[have - 1] if have else 1.0
-        scores[have : have + len(more)] = least * 0.5 ** np.arange(1, len(more) + 1, dtype=np.float32)
+        scores[have : have + len(more)] = least / np.arange(2, len(more) + 2)
     return fused

@@ -13,6 +13,7 @@ from tailwright.data.pairs import row_ids
 from tailwright.models._fusion_candidates import A_PART, Candidates
 from tailwright.models._fusion_network import Combination, logistic_curve, plain
 from tailwright.streams import stream
+from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.losses import BlockPairs, decoupled_softmax
 
 STEPS, ROWS_A_STEP = 300, 256
@@ -26,16 +27,19 @@ def learnt(
 
     `emphasis` (labels,) multiplies the loss of a right label.
     """
+    parts_fused = candidates.features.shape[1] // A_PART
+    if not len(candidates.rows):
+        return plain(parts_fused, hidden)
     mean, deviation = candidates.features.mean(0), candidates.features.std(0) + 1e-6
     x = torch.from_numpy((candidates.features - mean) / deviation)
     wide = x.shape[1]
     draws = stream(seed, "fusion/weights")
     inner = draws.uniform(-1, 1, (hidden, wide)) / np.sqrt(wide)
     offset = draws.uniform(-1, 1, hidden) / np.sqrt(wide)
-    direct = plain(candidates.features.shape[1] // A_PART, hidden).direct
+    direct = plain(parts_fused, hidden).direct
     parts = [torch.tensor(part, dtype=torch.float32) for part in (direct, inner, offset, np.zeros(hidden))]
     v, w_inner, b, w_outer = (part.requires_grad_() for part in parts)
-    optimiser = torch.optim.AdamW(parts, lr=RATE, weight_decay=DECAY)
+    optimisers = [DenseAdam(part, DECAY) for part in parts]
     lists = _Lists(candidates, held_out, emphasis)
     for step in range(STEPS):
         rows = stream(seed, "fusion/step", step).integers(0, len(held_out), ROWS_A_STEP)
@@ -45,12 +49,12 @@ def learnt(
         loss = decoupled_softmax(scores, positives, out, weights)
         if not loss.requires_grad:
             continue
-        optimiser.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
-        optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-    arrays = [part.detach().numpy().copy() for part in (v, w_inner, b, w_outer)]
-    found = Combination(mean, deviation, *arrays, curve=np.array([1, 0], np.float32))
+        for optimiser in optimisers:
+            optimiser.step(RATE * (1 - step / STEPS))
+    weights_of = {"direct": v, "inner": w_inner, "offset": b, "outer": w_outer}
+    arrays = {name: part.detach().numpy().copy() for name, part in weights_of.items()}
+    found = Combination(mean, deviation, **arrays, curve=np.array([1, 0], np.float32))
     curve = logistic_curve(found.log_odds(candidates.features), lists.targets, lists.weights_of_pairs)
     return replace(found, curve=curve)
 
@@ -78,12 +82,12 @@ class _Lists:
         place = np.arange(max(int(sizes.max(initial=0)), 1))
         beyond = place >= sizes[:, None]
         pairs = np.where(beyond, 0, first[:, None] + place)
-        right = np.nonzero((self.values[pairs] > 0) & ~beyond & ~self.silent[pairs])
-        out = np.nonzero(beyond | self.silent[pairs])
+        out = beyond | self.silent[pairs]
+        right = (self.values[pairs] > 0) & ~out
         return (
             pairs,
-            BlockPairs.of(*right, self.values[pairs[right]]),
-            BlockPairs.of(*out, np.ones(len(out[0]))),
+            BlockPairs.of(right.nonzero()[0], right.nonzero()[1], self.values[pairs[right]]),
+            BlockPairs.of(out.nonzero()[0], out.nonzero()[1], np.ones(int(out.sum()))),
             torch.from_numpy(self.row_weights[rows]),
         )
 

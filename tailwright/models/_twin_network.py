@@ -76,8 +76,8 @@ def new_network(
 
     A label without a known word starts at the mean vector of its rows; without rows too, at a random one.
     """
-    drawn = stream(seed, "twin/words").standard_normal((words, width), dtype=np.float32)
-    table = drawn / np.float32(width**0.5)
+    table = stream(seed, "twin/words").standard_normal((words, width), dtype=np.float32)
+    table /= np.float32(width**0.5)
     free = np.zeros((len(label_bags), width), dtype=np.float32)
     bare = np.flatnonzero(np.diff(label_bags.indptr) == 0)
     if len(bare):

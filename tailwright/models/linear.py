@@ -26,7 +26,7 @@ from tailwright.labels.tree import TreeShape, label_tree
 from tailwright.labels.vectors import pifa
 from tailwright.models import Model, ModelCard, models
 from tailwright.progress import progress
-from tailwright.store import FolderReader, FolderWriter
+from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
 from tailwright.training.one_versus_rest import Rows, Solver, solve_level
@@ -98,31 +98,50 @@ class Linear(Model):
         train, settings = corpus.train, self.settings
         with work.phase("features", rows=len(train)):
             self.features, matrix = TfIdf.fit_transform(train.texts)
-        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
         with work.phase("clusters"):
             counted = _counted(train)
             labels = np.flatnonzero(counted.sum(axis=0) > 0).astype(np.int32)
             vectors = pifa(counted, matrix)[labels]
-        threads = numba.get_num_threads()
-        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        trees, weights = [], []
+        grown = []
         for number in range(settings.trees):
-            with work.phase("tree", number=number):
-                tree = label_tree(vectors, labels, shape, seed=seed + number, threads=threads)
-                draw = stream(seed, "linear", number)
-                rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
-                total = sum(tree.width(level) for level in range(tree.depth))
-                with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
-                    weights.append(
-                        [
-                            solve_level(
-                                rows, tree, level, solver, seed=sweeps, threads=threads, advance=advance
-                            )
-                            for level in range(tree.depth)
-                        ]
-                    )
-                trees.append(tree)
-        self.forest = Forest.grown(trees, weights, len(corpus.labels), matrix.shape[1])
+            # A finished tree waits in its folder if there is one, where a resumed fit finds it.
+            folder = work.sub(f"tree-{number}").folder
+            finished = None if folder is None else folder / "finished"
+            if finished is None or not work.resume or not finished.exists():
+                with work.phase("tree", number=number):
+                    tree = self._tree(number, train, matrix, vectors, labels, seed)
+                if finished is None:
+                    grown.append(tree)
+                    continue
+                with writing(finished, kind="tree", overwrite=True) as writer:
+                    tree.save(writer)
+                del tree
+            grown.append(Forest.load(open_folder(finished, kind="tree"), train.labels, matrix.shape[1]))
+        self.forest = Forest.together(grown)
+
+    def _tree(
+        self,
+        number: int,
+        train: Dataset,
+        matrix: sparse.csr_array,
+        vectors: sparse.csr_array,
+        labels: np.ndarray,
+        seed: int,
+    ) -> Forest:
+        """The tree of that number over `labels`, clustered by their `vectors` and trained."""
+        settings, threads = self.settings, numba.get_num_threads()
+        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
+        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
+        tree = label_tree(vectors, labels, shape, seed=seed + number, threads=threads)
+        draw = stream(seed, "linear", number)
+        rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
+        total = sum(tree.width(level) for level in range(tree.depth))
+        with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
+            solved = [
+                solve_level(rows, tree, level, solver, seed=sweeps, threads=threads, advance=advance)
+                for level in range(tree.depth)
+            ]
+        return Forest.grown(tree, solved, train.labels, matrix.shape[1])
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         rows = arrow_strings(texts)

@@ -66,38 +66,59 @@ class Forest:
             raise ValueError("a weight is not finite")
 
     @staticmethod
-    def grown(
-        trees: Sequence[LabelTree],
-        weights: Sequence[Sequence[Sequence[NodeWeights]]],
-        labels: int,
-        columns: int,
-    ) -> Forest:
-        """The forest of trees with the weights of their nodes, by tree, level and parent."""
-        solved = [node for tree in weights for level in tree for node in level]
-        roots, children, nodes = [], [], 0
-        for tree in trees:
-            roots.append(nodes)
-            for level in range(tree.depth):
-                nodes += len(tree.starts[level]) - 1
-                lowest = level == tree.depth - 1
-                children.append(-1 - tree.labels if lowest else nodes + np.arange(tree.width(level)))
+    def grown(tree: LabelTree, weights: Sequence[Sequence[NodeWeights]], labels: int, columns: int) -> Forest:
+        """The forest of one tree with the weights of its nodes, by level and parent."""
+        solved = [node for level in weights for node in level]
+        children, nodes = [], 0
+        for level in range(tree.depth):
+            nodes += len(tree.starts[level]) - 1
+            lowest = level == tree.depth - 1
+            children.append(-1 - tree.labels if lowest else nodes + np.arange(tree.width(level)))
         sizes = np.array([len(node.biases) for node in solved])
-        weights_of = [node.weights for node in solved]
-        data, indices = (np.concatenate([w[part] for w in weights_of]) for part in (2, 1))
-        counts = np.concatenate([np.diff(w[0]) for w in weights_of])
-        matrix = sparse.csr_array(
-            (data, indices, _starts(counts)), shape=(len(counts), int(sizes.max(initial=0)))
-        )
+        counts = np.concatenate([np.diff(node.weights[0]) for node in solved])
         return Forest(
             labels,
             columns,
-            np.array(roots, dtype=np.int32),
+            np.zeros(1, dtype=np.int32),
             _starts(sizes),
             np.concatenate(children).astype(np.int32),
             np.concatenate([node.biases for node in solved]),
             _starts(np.array([len(node.features) for node in solved])),
             np.concatenate([node.features for node in solved]),
-            matrix,
+            _matrix(
+                np.concatenate([node.weights[2] for node in solved]),
+                np.concatenate([node.weights[1] for node in solved]),
+                counts,
+                int(sizes.max(initial=0)),
+            ),
+        )
+
+    @staticmethod
+    def together(forests: Sequence[Forest]) -> Forest:
+        """The trees of all of them, which are over the same labels and columns."""
+        if len(forests) == 1:
+            return forests[0]
+        nodes = np.cumsum([0, *(len(forest.slot_starts) - 1 for forest in forests)])
+        children = [
+            np.where(forest.children >= 0, forest.children + shift, forest.children)
+            for forest, shift in zip(forests, nodes, strict=False)
+        ]
+        weights = [forest.weights for forest in forests]
+        return Forest(
+            forests[0].labels,
+            forests[0].columns,
+            np.concatenate([f.roots + n for f, n in zip(forests, nodes, strict=False)]).astype(np.int32),
+            _starts(np.concatenate([np.diff(forest.slot_starts) for forest in forests])),
+            np.concatenate(children).astype(np.int32),
+            np.concatenate([forest.biases for forest in forests]),
+            _starts(np.concatenate([np.diff(forest.pair_starts) for forest in forests])),
+            np.concatenate([forest.features for forest in forests]),
+            _matrix(
+                np.concatenate([w.data for w in weights]),
+                np.concatenate([w.indices for w in weights]),
+                np.concatenate([np.diff(w.indptr) for w in weights]),
+                max(w.shape[1] for w in weights),
+            ),
         )
 
     def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
@@ -162,6 +183,14 @@ def _blocks(rows: int) -> list[tuple[int, int]]:
     """(first, last) row of each block, one a thread."""
     blocks = numba.get_num_threads() if rows >= FEWEST_ROWS else 1
     return [(rows * block // blocks, rows * (block + 1) // blocks) for block in range(blocks)]
+
+
+def _matrix(data: np.ndarray, indices: np.ndarray, counts: np.ndarray, width: int) -> sparse.csr_array:
+    """CSR with `counts` entries a row, of 32-bit indices where they suffice: scipy takes the wider type."""
+    starts = _starts(counts)
+    kind = np.int32 if starts[-1] < 2**31 else np.int64
+    parts = (data, indices.astype(kind, copy=False), starts.astype(kind))
+    return sparse.csr_array(parts, shape=(len(counts), width))
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

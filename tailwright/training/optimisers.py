@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-import torch
 
 from tailwright.encoders.row_table import RowTable
+from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.phases import Arrays, Parts, Plan
-from tailwright.training.sparse_adam import BETAS, EPSILON, RowSparseAdam
-
-_DENSE_STATE = ("exp_avg", "exp_avg_sq", "step")
+from tailwright.training.sparse_adam import RowSparseAdam
 
 
 class Optimisers:
@@ -23,7 +21,7 @@ class Optimisers:
             raise ValueError(f"the plan trains {unknown[0]!r}, which is not a part")
         self.plan = plan
         self.tables: dict[str, RowSparseAdam] = {}
-        self.dense: dict[str, torch.Tensor] = {}
+        self.dense: dict[str, DenseAdam] = {}
         for name, part in parts.items():
             trained = name in plan.rates
             if isinstance(part, RowTable):
@@ -33,12 +31,7 @@ class Optimisers:
             else:
                 part.requires_grad_(trained)
                 if trained:
-                    self.dense[name] = part
-        self._adam = None
-        if self.dense:
-            groups = [{"params": [part], "lr": plan.rates[name]} for name, part in self.dense.items()]
-            decay = plan.weight_decay
-            self._adam = torch.optim.AdamW(groups, betas=BETAS, eps=EPSILON, weight_decay=decay)
+                    self.dense[name] = DenseAdam(part, plan.weight_decay)
 
     def step(self, factor: float) -> None:
         """Apply the gradients of the last backward pass, at `factor` times the plan's rates."""
@@ -47,17 +40,14 @@ class Optimisers:
         scale = self._clip([gradient for _, gradient in found.values()])
         for name, (rows, gradient) in found.items():
             self.tables[name].step(rows, gradient, factor * self.plan.rates[name], scale)
-        if self._adam is not None:
-            for group, name in zip(self._adam.param_groups, self.dense, strict=True):
-                group["lr"] = factor * self.plan.rates[name]
-            self._adam.step()
-            self._adam.zero_grad()
+        for name, part in self.dense.items():
+            part.step(factor * self.plan.rates[name])
 
     def _clip(self, gradients: list[np.ndarray]) -> float:
         """Scale dense gradients to the plan's norm in place; the factor that is left for the tables."""
         if self.plan.clip is None:
             return 1.0
-        dense = [part.grad for part in self.dense.values() if part.grad is not None]
+        dense = [adam.part.grad for adam in self.dense.values() if adam.part.grad is not None]
         squares = [float(np.vdot(g, g)) for g in gradients] + [float((g * g).sum()) for g in dense]
         norm = float(np.sqrt(sum(squares)))
         scale = min(1.0, self.plan.clip / max(norm, 1e-12))
@@ -67,18 +57,14 @@ class Optimisers:
 
     def state(self) -> Iterator[tuple[str, np.ndarray]]:
         """Every array of the optimisers, by name, for a checkpoint."""
-        for name, table in self.tables.items():
-            for key, array in table.state().items():
+        for name, adam in self._all().items():
+            for key, array in adam.state().items():
                 yield f"{name}.{key}", array
-        for name, part in self.dense.items():
-            for key, value in (self._adam.state[part] if self._adam else {}).items():
-                yield f"{name}.{key}", value.numpy()
 
     def restore(self, state: Arrays) -> None:
         """Take in what `state` gave."""
-        for name, table in self.tables.items():
-            table.restore({key: state[f"{name}.{key}"] for key in table.state()})
-        for name, part in self.dense.items():
-            if self._adam is not None and f"{name}.step" in state:
-                kept = {key: torch.from_numpy(state[f"{name}.{key}"].copy()) for key in _DENSE_STATE}
-                self._adam.state[part] = kept
+        for name, adam in self._all().items():
+            adam.restore({key: state[f"{name}.{key}"] for key in adam.state()})
+
+    def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam]:
+        return {**self.tables, **self.dense}

@@ -212,3 +212,42 @@ def test_linear_beats_the_label_matcher_on_real_titles(real_data):
     matcher = tw.evaluate(tw.train(corpus, "label-matcher", augment=[]), corpus.test)
     assert linear["P@1"] > matcher["P@1"]
     assert linear["PSP@5"] > matcher["PSP@5"]
+
+
+def test_trees_together_are_searched_as_one_forest():
+    corpus = tiny_corpus()
+    both = Linear(LinearSettings(trees=2, cluster_size=2, branching=2))
+    both.fit(corpus)
+    alone = Linear(LinearSettings(trees=1, cluster_size=2, branching=2))
+    alone.fit(corpus)
+    assert len(both.forest.roots) == 2
+    first = both.forest.roots[1]  # nodes of the first tree
+    np.testing.assert_array_equal(both.forest.slot_starts[: first + 1], alone.forest.slot_starts)
+    np.testing.assert_array_equal(both.forest.children[: len(alone.forest.children)], alone.forest.children)
+    wide = both.forest.weights[: alone.forest.weights.shape[0], : alone.forest.weights.shape[1]]
+    np.testing.assert_array_equal(wide.toarray(), alone.forest.weights.toarray())
+
+
+def test_a_resumed_fit_grows_only_the_trees_that_are_missing(tmp_path, monkeypatch):
+    corpus = tiny_corpus()
+    whole = Linear(LinearSettings(trees=3))
+    whole.fit(corpus, seed=4)
+    grown = []
+    tree = Linear._tree
+
+    def counted(self, number, *rest):
+        if number == 2 and len(grown) == 2:
+            grown.append("killed")
+            raise KeyboardInterrupt
+        grown.append(number)
+        return tree(self, number, *rest)
+
+    monkeypatch.setattr(Linear, "_tree", counted)
+    with pytest.raises(KeyboardInterrupt):
+        Linear(LinearSettings(trees=3)).fit(corpus, seed=4, work=Workplace(tmp_path))
+    resumed = Linear(LinearSettings(trees=3))
+    resumed.fit(corpus, seed=4, work=Workplace(tmp_path, resume=True))
+    assert grown == [0, 1, "killed", 2]
+    before, after = (model.predict(corpus.train.texts, 5) for model in (whole, resumed))
+    np.testing.assert_array_equal(before.ids, after.ids)
+    np.testing.assert_array_equal(before.scores, after.scores)

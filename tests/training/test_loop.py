@@ -100,7 +100,7 @@ def test_clipping_bounds_the_norm_over_all_parts_together():
     phase.loss(np.array([0, 5]), np.random.Generator(np.random.Philox(key=0)), {}).backward()
     optimisers.step(1.0)
     state = dict(optimisers.state())
-    norm = np.sqrt((state["table.mean"] ** 2).sum() + (state["dense.exp_avg"] ** 2).sum())
+    norm = np.sqrt((state["table.mean"] ** 2).sum() + (state["dense.mean"] ** 2).sum())
     assert norm == pytest.approx(0.05, rel=1e-5)
 
 
