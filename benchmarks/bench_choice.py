@@ -18,8 +18,8 @@ import common
 import tailwright as tw
 from tailwright.data import Corpus
 
-DATASETS = ["winapi-seealso", "tibkat-keywords-titles"]
-MODELS = ["linear", "twin"]
+DATASETS = ["winapi-seealso", "tibkat-keywords-titles", "yso-finna-en"]
+MODELS = ["linear", "twin", "linear+twin"]
 AUGMENTATIONS: dict[str, dict[str, Any]] = {
     "none": {},
     "gandalf": {"augment": ["gandalf"]},

@@ -1,10 +1,11 @@
 """Ours beside omikuji, napkinXC and LibMultiLabel: same split, same threads, one run.
 
-usage: peers.py [--datasets NAME,...] [--systems NAME,...] [--threads N]
+usage: peers.py [--datasets NAME,...] [--systems NAME,...] [--threads N] [--out FILE.jsonl]
 
 Peers get TF-IDF unigrams (ours, equal to scikit-learn's), plain and with label texts appended as rows that
 are annotated with themselves ("+self"). Ours are trained by the command line, each in a process of its own.
-All rankings are scored by the same metrics, excluded pairs left out. Prints JSON.
+All rankings are scored by the same metrics, excluded pairs left out. Prints JSON. With --out, every result is
+appended to the file as it comes, and what is in there already is not run again.
 """
 
 from __future__ import annotations
@@ -39,12 +40,10 @@ ENVIRONMENTS = {
 OURS = {
     "tailwright (defaults)": [],
     "tailwright linear": ["--model", "linear", "--augment", "none"],
-    "tailwright linear +gandalf": ["--model", "linear", "--augment", "gandalf"],
     "tailwright linear +gandalf without soft annotations": [
         *("--model", "linear", "--augment", "gandalf", "--set", "gandalf.soft=false"),
     ],
     "tailwright twin": ["--model", "twin", "--augment", "none"],
-    "tailwright twin +gandalf": ["--model", "twin", "--augment", "gandalf"],
 }
 KS = (1, 3, 5)
 
@@ -94,7 +93,10 @@ def run_peer(name: str, corpus: tw.Corpus, folder: Path, threads: int) -> dict[s
     python = common.peer_python(*ENVIRONMENTS[name])
     script = Path(__file__).parent / "peers" / "linear_peers.py"
     command = [python, script, name, folder, str(width), str(threads)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    # Some draw a progress bar of megabytes.
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        sys.exit(f"{name} failed:\n{done.stderr[-2000:]}")
     result = json.loads(done.stdout.strip().splitlines()[-1])
     top = np.load(folder / "top.npy")
     return {**{k: round(v, 2) for k, v in result.items()}, **scored(corpus, top)}
@@ -128,28 +130,38 @@ def run_ours(options: list[str], path: Path, threads: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", default=",".join(DATASETS))
-    parser.add_argument("--systems", default="")
+    parser.add_argument("--systems", default=",".join([*OURS, *ENVIRONMENTS]))
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    wanted = [name for name in asked.systems.split(",") if name]
+    wanted = asked.systems.split(",")
     results: dict[str, dict[str, Any]] = {}
+    if asked.out and asked.out.exists():
+        for line in asked.out.read_text().splitlines():
+            kept = json.loads(line)
+            results.setdefault(kept["dataset"], {})[kept["system"]] = kept["result"]
+
+    def keep(dataset: str, system: str, result: dict[str, Any]) -> None:
+        results.setdefault(dataset, {})[system] = result
+        line = json.dumps({"dataset": dataset, "system": system, "result": result})
+        print(line, file=sys.stderr, flush=True)
+        if asked.out:
+            with asked.out.open("a") as file:
+                file.write(line + "\n")
+
     for dataset in asked.datasets.split(","):
-        path = common.data_folder() / dataset
+        path, done = common.data_folder() / dataset, results.get(dataset, {})
         corpus = tw.read(path)
-        found: dict[str, Any] = {}
         for name, options in OURS.items():
-            if not wanted or name in wanted:
-                found[name] = run_ours(options, path, asked.threads)
-                print(dataset, name, found[name], file=sys.stderr)
+            if name in wanted and name not in done:
+                keep(dataset, name, run_ours(options, path, asked.threads))
         for suffix, rows in (("", corpus), (" +self", with_self_rows(corpus))):
             folder = common.WORK / "peers" / (dataset + suffix.replace(" +", "-"))
-            names = [n for n in ENVIRONMENTS if not wanted or n in wanted]
+            names = [n for n in ENVIRONMENTS if n in wanted and n + suffix not in done]
             if names:
                 hand_over(rows, folder)
             for name in names:
-                found[name + suffix] = run_peer(name, rows, folder, asked.threads)
-                print(dataset, name + suffix, found[name + suffix], file=sys.stderr)
-        results[dataset] = found
+                keep(dataset, name + suffix, run_peer(name, rows, folder, asked.threads))
     common.emit("peers", {"threads": asked.threads, "datasets": results})
 
 

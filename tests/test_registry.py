@@ -28,7 +28,7 @@ def test_a_near_miss_is_suggested():
 
 
 def test_a_far_miss_lists_what_there_is():
-    with pytest.raises(InputError, match="there are: label-matcher, linear, popularity"):
+    with pytest.raises(InputError, match=r"there are: .*linear, linear\+twin, popularity, "):
         models.get("qqqq")
     assert unknown("augmenter", "x", []) == "unknown augmenter 'x'; there are none"
 
@@ -40,6 +40,31 @@ def test_names_are_known_without_importing_the_methods():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_usual_fusions_are_listed_and_others_are_found_by_name():
+    assert "linear+twin" in models.names()
+    assert "popularity+linear" not in models.names()
+    assert models.get("popularity+linear").card.name == "popularity+linear"
+    assert models.get("popularity+linear") is models.get("popularity+linear")
+    # Order decides the order of the parts.
+    assert list(models.get("linear+label-matcher").kinds) == ["linear", "label_matcher"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("twin+twin", "twin+twin names a model twice, expected different models, as in linear+twin"),
+        ("linear+twn", "unknown model 'twn'; did you mean 'twin'?"),
+        ("linear+", "unknown model ''; there are: "),
+        ("linear+nope", "unknown model 'nope'; there are: "),
+    ],
+)
+def test_a_fusion_that_cannot_be_is_one_line(name, line):
+    with pytest.raises(InputError) as caught:
+        models.get(name)
+    assert str(caught.value).startswith(line)
+    assert "\n" not in str(caught.value)
 
 
 def test_two_methods_of_one_name_are_refused():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import pytest
@@ -49,4 +50,39 @@ def test_text_and_values_give_the_same_settings():
 def test_a_wrong_setting_is_one_line(values, line):
     with pytest.raises(InputError) as caught:
         settings_from(Example, values)
+    assert str(caught.value) == line
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Settings with those of a part, which has another default here than alone."""
+
+    share: float = 0.5
+    part: Example = Example(trees=1)
+
+
+def test_settings_within_settings_keep_what_is_not_named():
+    assert settings_from(Whole, {"part": {"cost": "2"}}) == Whole(part=Example(trees=1, cost=2.0))
+    assert settings_from(Whole, {}) == Whole()
+
+
+def test_nested_settings_come_back_from_what_they_are_written_as():
+    settings = Whole(share=0.25, part=Example(trees=7, soft=False, loss="logistic"))
+    written = json.loads(json.dumps(asdict(settings)))
+    assert settings_from(Whole, written) == settings
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"part": {"tree": 2}}, "unknown setting 'tree'; did you mean 'trees'?"),
+        ({"part": {"trees": "many"}}, "setting trees: found 'many', expected a whole number"),
+        ({"part": {"trees": 0}}, "trees must be >= 1, got 0"),
+        ({"part": "3"}, "setting part: found '3', expected part.NAME=VALUE"),
+        ({"prt": {"trees": 2}}, "unknown setting 'prt'; did you mean 'part'?"),
+    ],
+)
+def test_a_wrong_setting_of_a_part_is_one_line(values, line):
+    with pytest.raises(InputError) as caught:
+        settings_from(Whole, values)
     assert str(caught.value) == line

@@ -177,6 +177,16 @@ def test_a_model_without_the_door_is_refused_before_any_work(tmp_path, model):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_method_of_the_batch_door_reaches_the_part_that_has_it(quick):
+    def learnt(*augment: str) -> list[np.ndarray]:
+        run = tw.train(tiny_corpus(), "linear+twin", augment=augment, settings={"twin": quick})
+        return [part.predict(tiny_corpus().train.texts, 5).scores for part in run.model.parts]
+
+    plain, mixed = learnt(), learnt("labelmix")
+    np.testing.assert_array_equal(plain[0], mixed[0])
+    assert not np.array_equal(plain[1], mixed[1])
+
+
 def test_augment_refuses_a_method_that_makes_no_rows():
     with pytest.raises(InputError, match="labelmix makes no rows: it changes batches during training"):
         tw.augment(tiny_corpus(), "labelmix")
@@ -185,10 +195,10 @@ def test_augment_refuses_a_method_that_makes_no_rows():
 def test_auto_says_what_it_chose_and_why():
     corpus = tiny_corpus()
     chosen = choose(corpus)
-    assert (chosen.model, chosen.augment) == ("twin", ())
+    assert (chosen.model, chosen.augment) == ("linear+twin", ())
     assert chosen.reasons == (
-        "model twin: 100% of the labels have a text",
-        "augmentation none: twin gains nothing",
+        "model linear+twin: 100% of the labels have a text",
+        "augmentation none: linear+twin gains nothing",
     )
     beside_linear = choose(corpus, "linear")
     assert (beside_linear.augment, beside_linear.augment_settings) == (

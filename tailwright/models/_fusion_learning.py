@@ -47,8 +47,6 @@ def learnt(
         features = x[torch.from_numpy(pairs)]  # (rows, longest list, features)
         scores = features @ v + torch.relu(features @ w_inner.T + b) @ w_outer
         loss = decoupled_softmax(scores, positives, out, weights)
-        if not loss.requires_grad:
-            continue
         loss.backward()  # type: ignore[no-untyped-call]
         for optimiser in optimisers:
             optimiser.step(RATE * (1 - step / STEPS))

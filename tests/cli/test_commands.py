@@ -139,6 +139,7 @@ def test_models_lists_every_model(capsys):
     listed = json.loads(capsys.readouterr().out)["models"]
     doors = {model["name"]: model["doors"] for model in listed}
     assert (doors["popularity"], doors["twin"]) == (["rows"], ["rows", "batch"])
+    assert doors["linear+twin"] == ["rows", "batch"]
     assert run(["models"]) == 0
     assert "label-matcher" in capsys.readouterr().out
 

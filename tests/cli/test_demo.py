@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 from html_reading import Reading
 
-import tailwright as tw
 from tailwright.cli import demo_story, run
-from tailwright.cli.demo_story import MODELS
 
 SIZE = 400
 NAMES = ["popularity", "label-matcher", "twin", "twin+gandalf"]

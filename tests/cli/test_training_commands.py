@@ -135,6 +135,61 @@ def test_labelmix_trains_with_twin_and_is_one_line_elsewhere(tiny, tmp_path, cap
     assert "it changes batches during training, expected `tailwright train --augment labelmix`" in lines[0]
 
 
+@pytest.fixture
+def small_twin() -> list[str]:
+    return [part for name in ("epochs=1", "batch=32") for part in ("--set", f"twin.{name}")]
+
+
+def test_settings_of_parts_reach_them_by_the_command_line(tiny, tmp_path, capsys, small_twin):
+    sets = ["--set", "linear.trees=2", "--set", "twin.width=64", "--set", "candidates=9", *small_twin]
+    assert run(["train", str(tiny), "--out", str(tmp_path / "run"), *sets, "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out.splitlines()[-1])["model"] == "linear+twin"
+    assert "model linear+twin: 100% of the labels have a text" in said.err
+    model = tw.load(tmp_path / "run").model
+    assert (model.settings.candidates, model.settings.linear.trees, model.settings.twin.width) == (9, 2, 64)
+    linear, twin = model.parts
+    assert len(linear.forest.roots) == 2
+    assert twin.labels.shape[1] == 64
+
+
+def test_settings_of_parts_reach_them_by_a_configuration_file(tiny, tmp_path, capsys, small_twin):
+    config = tmp_path / "c.toml"
+    config.write_text('augment = ["gandalf"]\n[gandalf]\nsoft = false\n[linear]\ntrees = 2\n')
+    arguments = ["train", str(tiny), "--config", str(config), "--json", *small_twin]
+    assert run([*arguments, "--out", str(tmp_path / "run")]) == 0
+    assert last_json(capsys)["augment"] == ["gandalf"]
+    assert len(tw.load(tmp_path / "run").model.parts[0].forest.roots) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--set", "linear.tree=2"], "unknown setting 'tree'; did you mean 'trees'?"),
+        (["--set", "twin.width=0"], "width must be >= 1, got 0"),
+        (["--set", "linear=2"], "setting linear: found '2', expected linear.NAME=VALUE"),
+        (["--set", "candidate=9"], "unknown setting 'candidate'; did you mean 'candidates'?"),
+        (["--model", "linear+twn"], "unknown model 'twn'; did you mean 'twin'?"),
+        (["--model", "twin+twin"], "twin+twin names a model twice"),
+    ],
+)
+def test_a_wrong_setting_of_a_part_is_one_line(tiny, tmp_path, capsys, arguments, line):
+    assert run(["train", str(tiny), "--out", str(tmp_path / "run"), *arguments, "-q"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert line in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_under_the_name_of_a_part_are_the_models():
+    asked = Asked(settings={"candidates": "9"}, augment_settings={"gandalf": {"soft": "false"}})
+    asked.set("linear.trees=2")
+    asked.set("label-matcher.x=1")
+    asked.sort_out("linear+label-matcher")
+    assert asked.settings == {"candidates": "9", "linear": {"trees": "2"}, "label_matcher": {"x": "1"}}
+    assert asked.augment_settings == {"gandalf": {"soft": "false"}}
+
+
 def test_a_configuration_file_is_read_and_options_go_before_it(tiny, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text('model = "popularity"\naugment = ["gandalf"]\nseed = 4\n[gandalf]\nsoft = false\n')

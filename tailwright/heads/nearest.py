@@ -1,0 +1,140 @@
+"""Nearest neighbours by cosine, exact or approximate, behind one small interface.
+
+| method | is |
+|---|---|
+| exact | blocked matrix products over all points; nothing to build |
+| hnsw | a navigable graph (the package usearch): slow to build, then few points are looked at for a query |
+| auto | exact up to `EXACT_POINTS` points, above that hnsw where usearch is installed |
+
+Measured on 41,673 centroids of 300 numbers, 4,000 queries for 400 neighbours each, two threads on a machine
+shared with other work: exact 4.9 s; hnsw (32 links, 400 points in sight) 14.4 s for 87 % of the neighbours,
+after 25 s of building. The cost of exact search grows with the points, that of a graph hardly: hence "auto".
+
+The graph is built by one thread, since its shape depends on the order of insertion and a resumed training
+must find the same neighbours again; it is searched by all threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numba import get_num_threads
+
+from tailwright.errors import MissingExtraError
+from tailwright.evaluation.ranking import TopK
+from tailwright.heads.exact import exact_top_k
+from tailwright.labels.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+Method = Literal["auto", "exact", "hnsw"]
+
+EXACT_POINTS = 200_000
+ROWS_A_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class GraphShape:
+    """Links of a point, and how many points are kept in sight while building and while searching."""
+
+    links: int = 100
+    build: int = 300
+    search: int = 400
+
+    def __post_init__(self) -> None:
+        for name in ("links", "build", "search"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+
+
+class Neighbours:
+    """The points (points, width) to search among; of those without a direction none is ever near."""
+
+    def __init__(self, points: np.ndarray, method: Method = "auto", shape: GraphShape | None = None) -> None:
+        if method not in get_args(Method):
+            raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+        if method == "auto":
+            approximate = len(points) > EXACT_POINTS and find_spec("usearch") is not None
+            method = "hnsw" if approximate else "exact"
+        if method == "hnsw" and find_spec("usearch") is None:
+            raise MissingExtraError("usearch, which searches by a graph,", "ann")
+        self.method, self.shape = method, shape or GraphShape()
+        self._units = unit_rows(points)
+        self._pointing = np.flatnonzero(np.abs(self._units).max(axis=1, initial=0) > 0).astype(np.int32)
+        if len(self._pointing) < len(self._units):
+            self._units = self._units[self._pointing]
+
+    def search(self, queries: np.ndarray, k: int) -> TopK:
+        """The k points of the largest cosine with each of `queries` (rows, width); fewer give padding.
+
+        A query without a direction is near to nothing.
+        """
+        if k < 1:
+            raise ValueError(f"k must be >= 1, got {k}")
+        units = unit_rows(queries)
+        found = self._graph_top_k(units, k) if self.method == "hnsw" else self._exact_top_k(units, k)
+        lost = (np.abs(units).max(axis=1, initial=0) == 0)[:, None] | (found.ids < 0)
+        ids = self._pointing[np.where(lost, 0, found.ids)] if len(self._pointing) else found.ids
+        return TopK(np.where(lost, -1, ids).astype(np.int32), np.where(lost, -np.inf, found.scores))
+
+    def _exact_top_k(self, units: np.ndarray, k: int) -> TopK:
+        held = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
+        return _widened(exact_top_k(units, self._units, held), k)
+
+    def _graph_top_k(self, units: np.ndarray, k: int) -> TopK:
+        held = min(k, len(self._units))
+        if not held or not len(units):
+            return _widened(exact_top_k(units, self._units[:0], 1), k)
+        parts = []
+        for start in range(0, len(units), ROWS_A_BLOCK):
+            block = units[start : start + ROWS_A_BLOCK]
+            # Of a single query usearch gives matches of another type, so such a one is asked twice.
+            asked = np.repeat(block, 2, axis=0) if len(block) == 1 else block
+            matches: Any = self._graph.search(asked, held, threads=get_num_threads())
+            missing = np.arange(held) >= matches.counts[: len(block), None]
+            ids = np.where(missing, -1, matches.keys[: len(block)].astype(np.int32))
+            near = np.where(missing, -np.inf, 1 - matches.distances[: len(block)])
+            parts.append(TopK(ids, near))
+        return _widened(TopK.concat(parts), k)
+
+    @cached_property
+    def _graph(self) -> Index:
+        from usearch.index import Index
+
+        index = Index(
+            ndim=self._units.shape[1],
+            metric="cos",
+            dtype="f32",
+            connectivity=self.shape.links,
+            expansion_add=self.shape.build,
+            expansion_search=self.shape.search,
+        )
+        index.add(np.arange(len(self._units), dtype=np.uint64), self._units, threads=1)
+        return index
+
+
+def nearest(
+    queries: np.ndarray,
+    points: np.ndarray,
+    k: int,
+    method: Method = "auto",
+    shape: GraphShape | None = None,
+) -> TopK:
+    """The k points nearest to each query by cosine, for a single search.
+
+    >>> points = np.array([[1, 0], [1, 1], [0, 2]], dtype=np.float32)
+    >>> nearest(points[:1], points, 2).ids.tolist()
+    [[0, 1]]
+    """
+    return Neighbours(points, method, shape).search(queries, k)
+
+
+def _widened(top: TopK, k: int) -> TopK:
+    """The same lists padded up to k."""
+    more = ((0, 0), (0, k - top.k))
+    return TopK(np.pad(top.ids, more, constant_values=-1), np.pad(top.scores, more, constant_values=-np.inf))
