@@ -58,7 +58,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
     """`value` as the type that a field asks for; an InputError names the field."""
     if typing.get_origin(kind) in {typing.Union, types.UnionType}:
         options = typing.get_args(kind)
-        if type(None) in options and value in {None, "none"}:
+        if type(None) in options and (value is None or value == "none"):
             return None
         kind = next(option for option in options if option is not type(None))
     if kind is bool:
@@ -76,7 +76,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         raise _wrong(name, value, expected)
     try:
         number = kind(value)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(name, value, expected) from None
     if kind is int and isinstance(value, float) and number != value:
         raise _wrong(name, value, expected)

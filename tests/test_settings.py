@@ -38,6 +38,10 @@ def test_text_and_values_give_the_same_settings():
     [
         ({"tree": 1}, "unknown setting 'tree'; did you mean 'trees'?"),
         ({"trees": "many"}, "setting trees: found 'many', expected a whole number"),
+        ({"trees": [1]}, "setting trees: found [1], expected a whole number"),
+        ({"words": [1]}, "setting words: found [1], expected a whole number"),
+        ({"cost": {"a": 1}}, "setting cost: found {'a': 1}, expected a number"),
+        ({"trees": float("inf")}, "setting trees: found inf, expected a whole number"),
         ({"trees": 1.5}, "setting trees: found 1.5, expected a whole number"),
         ({"trees": True}, "setting trees: found True, expected a whole number"),
         ({"cost": "x"}, "setting cost: found 'x', expected a number"),

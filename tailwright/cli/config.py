@@ -46,10 +46,23 @@ class Asked:
             self.settings[owner] = value.strip()
 
     def sort_out(self, model: str) -> None:
-        """Give the settings that stand under the name of a part of `model` (`linear+twin`) to the model."""
-        for part in model.split("+") if "+" in model else ():
-            if part in self.augment_settings:
-                self.settings[part.replace("-", "_")] = self.augment_settings.pop(part)
+        """Give what stands under the name of `model`, or of a part of it (`linear+twin`), to the model.
+
+        What is left must stand under the name of an augmentation.
+        """
+        from tailwright.augment import augmenters
+
+        parts = model.split("+")
+        for part in parts:
+            given = self.augment_settings.pop(part, {})
+            if len(parts) == 1:
+                self.settings.update(given)
+            elif given:
+                field = part.replace("-", "_")
+                self.settings[field] = {**self.settings.get(field, {}), **given}
+        for owner in self.augment_settings:
+            if owner not in augmenters.names():
+                raise InputError(unknown("owner of settings", owner, [*augmenters.names(), *parts]))
 
 
 def read_config(path: Path) -> Asked:

@@ -104,7 +104,8 @@ class Fusion(Model):
         from tailwright.models._fusion_learning import learnt
         from tailwright.training.threads import torch_threads
 
-        with work.phase("combination", rows=len(held_out)), torch_threads():
+        # One thread: the steps are so small that two spend their time waiting for each other.
+        with work.phase("combination", rows=len(held_out)), torch_threads(1):
             found = [part.predict(held_out.texts, chosen.candidates) for part in self.parts]
             rows = max(len(learning.train.originals()), 3)
             emphasis = PROPENSITY_PRESETS["default"].inverse(self.counts, rows) ** chosen.tail

@@ -77,8 +77,8 @@ def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray)
 
     >>> scores = np.array([-2.0, -1.0, 1.0, 2.0])
     >>> curve = logistic_curve(scores, np.array([0.1, 0.3, 0.7, 0.9]), np.ones(4))
-    >>> bool(curve[0] > 0), round(float(curve[1]), 3)
-    (True, 0.0)
+    >>> bool(curve[0] > 0), bool(abs(curve[1]) < 1e-3)
+    (True, True)
     """
     design = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
 

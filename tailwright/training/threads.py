@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def torch_threads() -> Iterator[int]:
-    """Give torch the kernels' number of threads (NUMBA_NUM_THREADS, set_num_threads), then its own again."""
+def torch_threads(threads: int | None = None) -> Iterator[int]:
+    """Give torch so many threads, by default the kernels' number (set_num_threads), then its own again."""
     import torch
     from numba import get_num_threads
 
-    before, wanted = torch.get_num_threads(), get_num_threads()
+    before, wanted = torch.get_num_threads(), threads or get_num_threads()
     torch.set_num_threads(wanted)
     try:
         yield wanted

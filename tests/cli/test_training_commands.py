@@ -190,6 +190,29 @@ def test_settings_under_the_name_of_a_part_are_the_models():
     assert asked.augment_settings == {"gandalf": {"soft": "false"}}
 
 
+def test_settings_join_a_table_that_is_there_already():
+    asked = Asked(settings={"linear": {"beam": 5, "trees": 1}})
+    asked.set("linear.trees=2")
+    asked.sort_out("linear+twin")
+    assert asked.settings == {"linear": {"beam": 5, "trees": "2"}}
+
+
+def test_settings_under_the_name_of_the_model_itself_are_its_own():
+    asked = Asked()
+    asked.set("linear.trees=2")
+    asked.sort_out("linear")
+    assert asked.settings == {"trees": "2"}
+    assert asked.augment_settings == {}
+
+
+def test_an_unknown_owner_is_a_near_miss_of_parts_and_augmentations():
+    for owner, meant in (("lineer", "linear"), ("gandalph", "gandalf")):
+        asked = Asked()
+        asked.set(f"{owner}.trees=2")
+        with pytest.raises(InputError, match=f"unknown owner of settings '{owner}'; did you mean '{meant}'"):
+            asked.sort_out("linear+twin")
+
+
 def test_a_configuration_file_is_read_and_options_go_before_it(tiny, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text('model = "popularity"\naugment = ["gandalf"]\nseed = 4\n[gandalf]\nsoft = false\n')

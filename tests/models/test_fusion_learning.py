@@ -1,0 +1,216 @@
+"""The combination of a fusion: what it learns from, and that its chances are chances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from scipy import optimize
+
+from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.pairs import pairs_from_lists
+from tailwright.evaluation.ranking import top_k_of_scores
+from tailwright.models._fusion_candidates import Candidates, candidates_of
+from tailwright.models._fusion_learning import learnt
+from tailwright.models._fusion_network import RIDGE, Combination, logistic_curve, plain
+from tailwright.streams import stream
+
+ROWS, LABELS = 80, 12
+
+
+def case() -> tuple[Candidates, list[list[int]]]:
+    """Two parts of which the first is the better one, and the right labels: one or two of each text."""
+    draw = stream(0, "test/fusion")
+    right = [sorted({int(i) for i in draw.integers(0, LABELS, 2)}) for _ in range(ROWS)]
+    truth = pairs_from_lists(right, LABELS).toarray()
+    found = [top_k_of_scores(strength * truth + draw.normal(size=truth.shape), 6) for strength in (2.0, 0.5)]
+    return candidates_of(found, [True, True], np.bincount(np.concatenate(right), minlength=LABELS)), right
+
+
+CANDIDATES, RIGHT = case()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """The networks here are so small that threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def held_out(targets=None, weights=None, **pairs) -> Dataset:
+    """The rows of the case; `targets` are lists of {label: value}, `pairs` lists of labels."""
+    targets = [dict.fromkeys(labels, 1.0) for labels in RIGHT] if targets is None else targets
+    return Dataset(
+        arrow_strings([""] * ROWS),
+        pairs_from_lists([list(row) for row in targets], LABELS, [list(row.values()) for row in targets]),
+        weights,
+        **{name: pairs_from_lists(lists, LABELS) for name, lists in pairs.items()},
+    )
+
+
+def combined(rows: Dataset, seed: int = 0, emphasis: np.ndarray | None = None) -> Combination:
+    emphasis = np.ones(LABELS) if emphasis is None else emphasis
+    return learnt(CANDIDATES, rows, hidden=8, emphasis=emphasis, seed=seed)
+
+
+def same(a: Combination, b: Combination, tolerance: float = 0.0) -> bool:
+    return all(
+        np.allclose(getattr(a, f.name), getattr(b, f.name), rtol=tolerance, atol=tolerance)
+        for f in fields(Combination)
+    )
+
+
+def chances(combination: Combination) -> np.ndarray:
+    return 1 / (1 + np.exp(-combination.log_odds(CANDIDATES.features).astype(np.float64)))
+
+
+def with_targets(row: int, values: dict[int, float]) -> list[dict[int, float]]:
+    """The right labels, but for one row."""
+    return [values if i == row else dict.fromkeys(labels, 1.0) for i, labels in enumerate(RIGHT)]
+
+
+def named_of(row: int) -> list[int]:
+    return CANDIDATES.labels[CANDIDATES.rows == row].tolist()
+
+
+@pytest.fixture(scope="module")
+def usual() -> Combination:
+    return combined(held_out())
+
+
+def test_the_seed_decides(usual):
+    assert same(combined(held_out()), usual)
+    assert not same(combined(held_out(), seed=1), usual)
+
+
+def test_right_labels_get_higher_chances_than_by_the_mean_of_the_parts(usual):
+    def first_right(combination: Combination) -> int:
+        of_texts = [
+            np.where(CANDIDATES.rows == row, chances(combination), -1).argmax() for row in range(ROWS)
+        ]
+        return sum(CANDIDATES.labels[best] in RIGHT[row] for row, best in enumerate(of_texts))
+
+    assert first_right(usual) > first_right(plain(2, 8))
+
+
+def test_rows_without_weight_say_nothing(usual):
+    weights = np.ones(ROWS, np.float32)
+    weights[:20] = 0
+    wrong = [
+        {label: 1.0 for label in range(LABELS) if label not in labels}
+        if row < 20
+        else dict.fromkeys(labels, 1.0)
+        for row, labels in enumerate(RIGHT)
+    ]
+    # Sums of the same numbers and of zeros between them may be rounded otherwise.
+    assert same(combined(held_out(wrong, weights)), combined(held_out(None, weights)), 1e-3)
+    assert not same(combined(held_out(wrong)), usual, 1e-2)
+    assert not same(combined(held_out(None, weights)), usual, 1e-2)
+
+
+def test_a_row_of_weight_2_counts_for_more_than_one_of_weight_1(usual):
+    weights = np.ones(ROWS, np.float32)
+    weights[7] = 2
+    assert not same(combined(held_out(None, weights)), usual)
+
+
+@pytest.mark.parametrize("column", ["ignored", "excluded"])
+def test_a_pair_without_loss_is_the_same_whatever_its_target(usual, column):
+    row = next(row for row in range(ROWS) if set(RIGHT[row]) & set(named_of(row)))
+    label = next(label for label in RIGHT[row] if label in named_of(row))
+    others = dict.fromkeys([one for one in RIGHT[row] if one != label], 1.0)
+    silent = {column: [[label] if i == row else [] for i in range(ROWS)]}
+    targets = [with_targets(row, {**others, **more}) for more in ({}, {label: 0.2}, {label: 1.0})]
+    without, soft, hard = (combined(held_out(some, **silent)) for some in targets)
+    assert same(without, soft)
+    assert same(soft, hard)
+    # Neither right nor wrong is another thing than either.
+    assert not same(without, usual)
+    assert not same(without, combined(held_out(targets[0])))
+
+
+def test_soft_targets_are_rounded_neither_in_the_network_nor_in_the_curve():
+    """The softer the targets of some labels, the lower their chances; and the network is another one."""
+    soft = [
+        label < 6 and label in RIGHT[row]
+        for row, label in zip(CANDIDATES.rows, CANDIDATES.labels, strict=True)
+    ]
+    softened = [
+        combined(held_out([{label: value if label < 6 else 1.0 for label in labels} for labels in RIGHT]))
+        for value in (0.3, 0.5, 1.0)
+    ]
+    means = [chances(combination)[soft].mean() for combination in softened]
+    assert means[0] < means[1] < means[2]
+    for one, other in pairwise(softened):
+        assert not np.allclose(one.direct, other.direct, rtol=1e-3)
+
+
+def test_emphasis_changes_ranks_and_leaves_chances_calibrated(usual):
+    emphasis = np.where(np.arange(LABELS) < 3, 20.0, 0.05)
+    stressed = combined(held_out(), emphasis=emphasis)
+    assert not np.allclose(stressed.direct, usual.direct, rtol=1e-2)
+    assert chances(stressed).mean() == pytest.approx(chances(usual).mean(), abs=1e-3)
+
+
+def test_chances_are_calibrated_on_the_rows_that_count():
+    weights = stream(1, "test/fusion").choice(np.array([0, 0.5, 2], np.float32), ROWS)
+    ignored = [[named_of(row)[0]] if row % 3 == 0 and named_of(row) else [] for row in range(ROWS)]
+    rows = held_out(
+        [dict.fromkeys(labels, 0.4 if row % 2 else 1.0) for row, labels in enumerate(RIGHT)],
+        weights,
+        ignored=ignored,
+    )
+    counted = weights[CANDIDATES.rows] * (rows.ignored.toarray() == 0)[CANDIDATES.rows, CANDIDATES.labels]
+    targets = rows.targets.toarray()[CANDIDATES.rows, CANDIDATES.labels]
+    expected = np.average(targets, weights=counted)
+    assert np.average(chances(combined(rows)), weights=counted) == pytest.approx(expected, abs=1e-4)
+
+
+def test_rows_without_a_right_candidate_give_finite_numbers_and_low_chances():
+    nothing = combined(held_out([{} for _ in range(ROWS)]))
+    assert all(np.isfinite(getattr(nothing, field.name)).all() for field in fields(Combination))
+    assert chances(nothing).max() < 0.05
+
+
+def test_held_out_rows_of_which_no_part_names_anything_are_combined_plainly():
+    none = Candidates(ROWS, np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, 9), np.float32))
+    found = learnt(none, held_out(), hidden=8, emphasis=np.ones(LABELS), seed=0)
+    assert same(found, plain(2, 8))
+
+
+def test_plain_is_the_mean_of_the_shares():
+    for parts in (1, 2, 3):
+        features = stream(parts, "test/fusion").normal(size=(5, 4 * parts + 1)).astype(np.float32)
+        shares = features[:, [1 + 4 * part for part in range(parts)]]
+        np.testing.assert_allclose(plain(parts, 8).log_odds(features), shares.mean(axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_curve_is_what_a_general_minimiser_finds(seed):
+    draw = stream(seed, "test/curve")
+    known = draw.normal(size=300)
+    targets = np.where(draw.random(300) < 1 / (1 + np.exp(-2 * known)), draw.random(300), 0)
+    scores = known * [0.1, 1, 10, 1, 3, 30][seed] + [0, 0, 0, 20, -5, 0][seed]
+    weights = draw.choice(np.array([0, 0.5, 1, 3]), 300)
+
+    def loss(curve: np.ndarray) -> float:
+        log_odds = curve[0] * scores + curve[1]
+        fit = np.logaddexp(0, log_odds) - targets * log_odds
+        return float(weights @ fit + RIDGE * curve @ curve)
+
+    best = optimize.minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
+    found = logistic_curve(scores, targets, weights).astype(np.float64)
+    assert best.x[0] > 0
+    np.testing.assert_allclose(found, best.x, rtol=2e-3, atol=2e-3)
+
+
+def test_a_curve_never_turns_the_ranking_round():
+    scores = np.linspace(-3, 3, 50)
+    slope, _ = logistic_curve(scores, (scores < 0).astype(np.float64), np.ones(50))
+    assert slope > 0
