@@ -42,6 +42,7 @@ from tailwright.models._fusion_network import Combination, plain
 from tailwright.settings import settings_from
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
+from tailwright.training.memory import give_back
 from tailwright.training.workplace import Workplace
 
 ROWS_A_BLOCK = 4096
@@ -151,6 +152,8 @@ class Fusion(Model):
                 return part
             with writing(finished, kind="part", overwrite=True) as folder:
                 part.save(folder)
+            del part
+            give_back()
         return name, open_folder(finished, kind="part"), labels
 
     def _loaded(self, name: str, folder: FolderReader, labels: int) -> Model:

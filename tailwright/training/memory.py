@@ -6,7 +6,10 @@ the advice can name the largest. Items that are not alive at the same time are n
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +62,10 @@ def free_mb() -> float | None:
     except OSError:
         return None
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def give_back() -> None:
+    """Return to the system what this process has freed; glibc keeps it otherwise, most of all for threads."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # another C library has its own ways
+        ctypes.CDLL(None).malloc_trim(0)

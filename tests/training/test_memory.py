@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tailwright.errors import InputError
-from tailwright.training.memory import MB, MemoryNeed, free_mb, resident_mb
+from tailwright.training.memory import MB, MemoryNeed, free_mb, give_back, resident_mb
 
 NEED = MemoryNeed({"word vectors": 300 * MB, "a batch": 20 * MB})
 
@@ -29,6 +29,11 @@ def test_too_little_memory_is_one_line_that_names_the_largest_item():
 def test_the_machine_says_what_is_free():
     free = free_mb()
     assert free is None or free > 1
+
+
+def test_what_was_freed_can_be_given_back():
+    give_back()
+    assert resident_mb() > 1
 
 
 FIT = """
