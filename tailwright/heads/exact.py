@@ -13,6 +13,8 @@ from tailwright.evaluation.ranking import TopK, top_k_of_scores
 
 ROWS_A_BLOCK = 256
 LABELS_A_BLOCK = 65_536
+# Below this torch takes 3.3 ms for one text against 41,673 labels of width 128, NumPy 0.4 ms.
+FEW_ROWS = 8
 
 
 def exact_top_k(queries: np.ndarray, labels: np.ndarray, k: int) -> TopK:
@@ -28,12 +30,17 @@ def exact_top_k(queries: np.ndarray, labels: np.ndarray, k: int) -> TopK:
     return TopK.concat([_best(queries[s : s + ROWS_A_BLOCK], blocks, k) for s in starts])
 
 
+def _scores(queries: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    if len(queries) < FEW_ROWS:
+        return queries @ labels.T
+    return (torch.from_numpy(queries) @ torch.from_numpy(labels).T).numpy()
+
+
 def _best(queries: np.ndarray, blocks: list[np.ndarray], k: int) -> TopK:
     """One block of queries against all blocks of labels."""
-    rows = torch.from_numpy(queries)
     found = []
     for number, block in enumerate(blocks):
-        top = top_k_of_scores((rows @ torch.from_numpy(block).T).numpy(), k)
+        top = top_k_of_scores(_scores(queries, block), k)
         shift = np.where(top.ids >= 0, number * LABELS_A_BLOCK, 0).astype(np.int32)
         found.append(TopK(top.ids + shift, top.scores))
     if len(found) == 1:
