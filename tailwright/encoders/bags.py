@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from tailwright.kernels.bags import gather_rows, number_locally, sum_rows, transposed
+from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
+from tailwright.kernels.csr import transposed
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from tailwright.data.pairs import csr_parts
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.centroids import label_centroids
 from tailwright.heads.nearest import GraphShape, Method, Neighbours
-from tailwright.kernels.bags import transposed
+from tailwright.kernels.csr import transposed
 from tailwright.kernels.shortlist import add_lists, candidate_pass, pair_scores, point_votes
 
 ROWS_A_BLOCK = 4096

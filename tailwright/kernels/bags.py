@@ -54,28 +54,6 @@ def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, 
     return distinct, renumbered
 
 
-@njit(cache=True)
-def transposed(
-    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, indices, data) of the transpose of a CSR matrix with that many columns; rows stay in order."""
-    starts = np.zeros(columns + 1, dtype=np.int64)
-    for p in range(len(indices)):
-        starts[indices[p] + 1] += 1
-    for column in range(columns):
-        starts[column + 1] += starts[column]
-    place = starts[:-1].copy()
-    rows = np.empty(len(indices), dtype=np.int32)
-    values = np.empty(len(indices), dtype=np.float32)
-    for row in range(len(indptr) - 1):
-        for p in range(indptr[row], indptr[row + 1]):
-            at = place[indices[p]]
-            rows[at] = row
-            values[at] = data[p]
-            place[indices[p]] += 1
-    return starts, rows, values
-
-
 @njit(cache=True, parallel=True, fastmath=False)
 def sum_rows(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, table: np.ndarray, out: np.ndarray

@@ -40,28 +40,6 @@ def local_rows(
 
 
 @njit(cache=True, nogil=True)
-def transposed(
-    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, indices, data) of the transposed CSR matrix, indices ascending."""
-    starts = np.zeros(columns + 1, dtype=np.int64)
-    for column in indices:
-        starts[column + 1] += 1
-    for column in range(columns):
-        starts[column + 1] += starts[column]
-    fill = starts[:-1].copy()
-    rows = np.empty(len(indices), dtype=np.int32)
-    values = np.empty(len(indices), dtype=np.float32)
-    for row in range(len(indptr) - 1):
-        for p in range(indptr[row], indptr[row + 1]):
-            place = fill[indices[p]]
-            fill[indices[p]] += 1
-            rows[place] = row
-            values[place] = data[p]
-    return starts, rows, values
-
-
-@njit(cache=True, nogil=True)
 def node_targets(
     t_indptr: np.ndarray,
     t_indices: np.ndarray,

@@ -16,8 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import CsrParts, csr_parts
+from tailwright.kernels.csr import transposed
 from tailwright.kernels.linear import solve_classifiers
-from tailwright.kernels.node_rows import by_feature, local_rows, local_targets, node_targets, transposed
+from tailwright.kernels.node_rows import by_feature, local_rows, local_targets, node_targets
 from tailwright.labels.tree import LabelTree
 from tailwright.progress import Advance
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tailwright.kernels.bags import gather_rows, number_locally, sum_rows, transposed
+from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
+from tailwright.kernels.csr import transposed
 
 
 @st.composite

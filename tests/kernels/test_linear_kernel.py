@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from tailwright.data.pairs import csr_parts
+from tailwright.kernels.csr import transposed
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
 from tailwright.kernels.node_rows import (
     IGNORED,
@@ -16,7 +17,6 @@ from tailwright.kernels.node_rows import (
     local_rows,
     local_targets,
     node_targets,
-    transposed,
 )
 
 
