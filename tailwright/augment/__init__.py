@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tailwright.training.batches import BatchMix
 
 DOORS = ("rows", "batch", "hidden")
+NEEDS = ("label texts",)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class AugmenterCard:
     """What `tailwright augmenters` shows of a method.
 
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
-    that a changed batch has the targets that it had.
+    that a changed batch has the targets that it had. `needs` says what a corpus must have beside rows.
     """
 
     name: str
@@ -46,20 +47,43 @@ class AugmenterCard:
     door: str
     keeps_targets: bool
     paper: str = ""
+    needs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.door not in DOORS:
             raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
+        if set(self.needs) - set(NEEDS):
+            raise ValueError(f"needs must be among {NEEDS}, got {self.needs!r}")
 
 
 class Augmenter(ABC):
-    """What the methods of every door have: a card, and settings that `METHOD.NAME=VALUE` fills."""
+    """What the methods of every door have: a card, and settings that `METHOD.NAME=VALUE` fills.
+
+    `probes` are the settings that `tailwright advise` tries, the default first.
+    """
 
     card: ClassVar[AugmenterCard]
     Settings: ClassVar[type] = NoSettings
+    probes: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """What can be set of every method that adds rows; the settings of such a method derive from these.
+
+    | setting | meaning |
+    |---|---|
+    | `weight` | what a new row counts in the loss, beside 1 for the row it came from; 0: no rows are added |
+    """
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight < float("inf"):
+            raise ValueError(f"weight must be >= 0, got {self.weight}")
 
 
 class RowAugmenter(Augmenter):
@@ -69,9 +93,15 @@ class RowAugmenter(Augmenter):
     that the result depends neither on the order of rows nor on the number of workers.
     """
 
+    Settings: ClassVar[type] = RowSettings
+
     @abstractmethod
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
-        """New training rows only, with `origin` set to this method; the corpus stays as it is."""
+        """New training rows only, with `origin` set to this method; the corpus stays as it is.
+
+        Rows weigh what those that they came from weigh: the setting `weight` is applied by `augment`, so that
+        rows which were hard to make serve for every weight that is tried.
+        """
 
 
 class BatchAugmenter(Augmenter):
@@ -111,11 +141,17 @@ def augment(
     workers: int = 1,
 ) -> Corpus:
     """The corpus with the new rows of `method` (a name or an instance) behind its training rows."""
+    import numpy as np
+
+    from tailwright.augment._shared_rows import shared_rows
     from tailwright.data.dataset import Dataset
 
     chosen = row_augmenter(method, settings) if isinstance(method, str) else method
-    new = chosen.new_rows(corpus, seed=seed, workers=workers)
-    return corpus.with_train(Dataset.concat([corpus.train, new]))
+    weight = np.float32(chosen.settings.weight)
+    if not weight:
+        return corpus
+    new = shared_rows(chosen, corpus, seed=seed, workers=workers)
+    return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
 
 
 class _CallableRoom(ModuleType):

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.labels.annotations import soft_annotations
-from tailwright.labels.correlation import GraphSettings, correlation_graph
+from tailwright.labels.correlation import GraphSettings
+from tailwright.labels.shared import shared_graph
 
 
 def labels_with_text(corpus: Corpus) -> np.ndarray:
@@ -24,7 +25,4 @@ def annotations_of(
     rows = corpus.train.originals()
     # A walk draws rows by their place: the order of the file makes it independent of the order here.
     in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
-    edges = correlation_graph(
-        in_order, graph.steps, graph.restart, graph.top, graph.head_cut, seed, graph.method
-    )
-    return soft_annotations(edges, threshold)
+    return soft_annotations(shared_graph(in_order, graph, seed), threshold)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.augment import AugmenterCard, RowAugmenter, augmenters
+from tailwright.augment import AugmenterCard, RowAugmenter, RowSettings, augmenters
 from tailwright.augment._label_side import annotations_of, labels_with_text
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class GandalfSettings(GraphSettings):
-    """The graph's settings, and how it becomes targets.
+class GandalfSettings(RowSettings, GraphSettings):
+    """The graph's settings, how it becomes targets, and what the new rows weigh.
 
     | setting | meaning |
     |---|---|
@@ -32,7 +32,8 @@ class GandalfSettings(GraphSettings):
     threshold: float = 0.1
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        GraphSettings.__post_init__(self)
+        RowSettings.__post_init__(self)
         if not 0 <= self.threshold < 1:
             raise ValueError(f"threshold must be in [0, 1), got {self.threshold}")
 
@@ -55,8 +56,10 @@ class Gandalf(RowAugmenter):
         door="rows",
         keeps_targets=False,
         paper="Gandalf: Data Augmentation is all you need for Extreme Classification",
+        needs=("label texts",),
     )
     Settings = GandalfSettings
+    probes = ({}, {"soft": False}, {"weight": 0.5}, {"soft": False, "weight": 0.5})
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         texts = corpus.labels.texts

@@ -72,8 +72,10 @@ class LabelMix(BatchAugmenter):
         door="batch",
         keeps_targets=False,
         paper="Gandalf: Data Augmentation is all you need for Extreme Classification",
+        needs=("label texts",),
     )
     Settings = LabelMixSettings
+    probes = ({}, {"soft": False})
 
     def prepare(self, corpus: Corpus, *, seed: int = 0) -> Mix:
         s: LabelMixSettings = self.settings

@@ -7,16 +7,17 @@ from tailwright.cli.output import Output
 
 
 def augmenters(as_json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
-    """The augmentations there are: what each does, the door it enters by, which paper it follows."""
+    """The augmentations there are: what each does, its door, what it needs, which paper it follows."""
     out = Output(as_json, quiet)
+
+    from dataclasses import asdict
 
     from tailwright.augment import augmenters as registry
 
     cards = [registry.get(name).card for name in registry.names()]
-    rows = [[card.name, card.door, card.paper or "-", card.summary] for card in cards]
+    rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     if rows:
-        out.table(["augmenter", "door", "paper", "what it does"], rows)
+        out.table(["augmenter", "door", "needs", "paper", "what it does"], rows)
     else:
         out.text("no augmenter is registered")
-    listed = [{"name": c.name, "door": c.door, "paper": c.paper, "summary": c.summary} for c in cards]
-    out.result({"augmenters": listed})
+    out.result({"augmenters": [asdict(card) for card in cards]})

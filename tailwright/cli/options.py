@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tailwright.training.threads import THREAD_VARIABLES
+
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -15,15 +17,6 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives th
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="all cores")
 ]
-
-# Read by numba, OpenMP (torch), BLAS libraries, Arrow and tokenizers when they are first imported.
-_THREAD_VARIABLES = (
-    "NUMBA_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-)
 
 
 def set_threads(threads: int | None) -> None:
@@ -35,5 +28,5 @@ def set_threads(threads: int | None) -> None:
 
         numba.set_num_threads(min(threads, numba.get_num_threads()))
         return
-    for variable in _THREAD_VARIABLES:
+    for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)

@@ -5,21 +5,17 @@ It is never in the way: what is damaged is made anew, and where nothing can be w
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tailwright.errors import TailwrightError
-from tailwright.store import FolderReader, FolderWriter, open_folder, writing
-
-log = logging.getLogger(__name__)
+from tailwright.store import FolderReader, FolderWriter
+from tailwright.store.keeping import kept, warn_once
 
 Thing = TypeVar("Thing")
 
-_warned_of: set[Path | None] = set()
+CALLED = "a cache"
 
 
 def cache_folder() -> Path:
@@ -47,44 +43,6 @@ def cached(
     try:
         place = cache_folder() / name
     except RuntimeError as problem:  # no home folder, as in some containers
-        _warn_once(None, problem)
+        warn_once(None, CALLED, problem)
         return build()
-    try:
-        return load(open_folder(place, kind=kind))
-    except (TailwrightError, OSError) as problem:
-        if os.path.lexists(place):
-            log.info("made anew: %s", problem)
-            _discard(place)
-    thing = build()
-    try:
-        with writing(place, kind=kind, overwrite=True) as folder:
-            save(folder, thing)
-    except (TailwrightError, OSError) as problem:
-        if not _is_whole(place, kind):  # else another process has just written the same
-            _warn_once(place.parent, problem)
-    return thing
-
-
-def _discard(place: Path) -> None:
-    """Remove a damaged entry, so that it is written again even where no sign of ours is left in it."""
-    try:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
-        else:
-            place.unlink()
-    except OSError as problem:
-        log.info("cannot be removed: %s", problem)
-
-
-def _is_whole(place: Path, kind: str) -> bool:
-    try:
-        open_folder(place, kind=kind)
-    except (TailwrightError, OSError):
-        return False
-    return True
-
-
-def _warn_once(folder: Path | None, problem: Exception) -> None:
-    if folder not in _warned_of:
-        _warned_of.add(folder)
-        log.warning("working without a cache: %s", problem)
+    return kept(place, kind=kind, build=build, save=save, load=load, called=CALLED)[0]

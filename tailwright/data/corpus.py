@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -72,18 +72,27 @@ class LabelSpace:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Training, validation and test rows over one label space. Label counts are taken when it is made."""
+    """Training, validation and test rows over one label space. Label counts are taken when it is made.
+
+    `source` is where it was read from, empty if it was not; it says where to look and is no part of the data.
+    """
 
     train: Dataset
     labels: LabelSpace
     valid: Dataset | None = None
     test: Dataset | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         for name, split in self.splits().items():
             if split.labels != len(self.labels):
                 raise ValueError(f"{name} has {split.labels} labels, expected {len(self.labels)}")
         object.__setattr__(self, "labels", self.labels.with_counts(label_counts(self.train)))
+
+    @staticmethod
+    def of_splits(labels: LabelSpace, splits: Mapping[str, Dataset]) -> Corpus:
+        """The corpus of these splits by name, of which `train` must be there."""
+        return Corpus(splits["train"], labels, splits.get("valid"), splits.get("test"))
 
     def splits(self) -> dict[str, Dataset]:
         """The splits there are, by name."""

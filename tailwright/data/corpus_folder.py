@@ -51,7 +51,7 @@ def load_corpus(folder: FolderReader) -> Corpus:
     try:
         methods = _methods(folder.json("methods.json"))
         splits = {name: _split(folder.sub(name), methods[name]) for name in methods}
-        return Corpus(labels=load_labels(folder.sub("labels")), **splits)
+        return Corpus.of_splits(load_labels(folder.sub("labels")), splits)
     except ValueError as problem:
         raise DamagedFolderError(str(problem), expected="a corpus", path=folder.path) from problem
 

@@ -15,6 +15,7 @@ Each may be compressed (.gz, .zst). Where a folder has several of these, the fir
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tailwright.data.corpus import Corpus
@@ -53,7 +54,10 @@ def read(path: str | Path, *, seed: int = 0) -> Corpus:
 
     `seed` draws the test rows of a single file, and does nothing to a folder.
     """
-    path = Path(path)
+    return replace(_read(Path(path), seed), source=str(Path(path).resolve()))
+
+
+def _read(path: Path, seed: int) -> Corpus:
     try:
         if path.is_dir():
             return _read_folder(Folder.at(path))
@@ -89,7 +93,7 @@ def _read_rows(path: Path) -> Columns:
 def _corpus(folder: Folder, files: Mapping[str, Columns]) -> Corpus:
     labels_path = folder.find_labels()
     labels = space_of(files) if labels_path is None else read_labels(labels_path)
-    return Corpus(labels=labels, **resolve(files, LabelIndex(labels, labels_path)))
+    return Corpus.of_splits(labels, resolve(files, LabelIndex(labels, labels_path)))
 
 
 def _read_file(path: Path, seed: int) -> Corpus:

@@ -5,8 +5,9 @@ One file a named system. `tailwright.checks.check_model` says in code what this 
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,10 +16,12 @@ from tailwright.registry import Registry
 from tailwright.settings import NoSettings
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
     from tailwright.augment import BatchAugmenter
     from tailwright.data.corpus import Corpus
+    from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
     from tailwright.training.workplace import Workplace
@@ -55,6 +58,8 @@ class Model(ABC):
     `Settings` is a frozen dataclass with defaults that checks its values; `--set name=value` fills it.
     `mixes` are the augmentations at the batch door, set before `fit`; a model whose card lists that door lets
     each `prepare` and change every batch that it draws.
+    `watch` are datasets, set before `fit`: a model that learns by epochs logs P@1 on each after every epoch;
+    others, and fusions, do not look at them. What is learnt is the same with and without.
     """
 
     card: ClassVar[ModelCard]
@@ -63,6 +68,7 @@ class Model(ABC):
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
         self.mixes: Sequence[BatchAugmenter] = ()
+        self.watch: Mapping[str, Dataset] = {}
 
     @abstractmethod
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
@@ -74,6 +80,13 @@ class Model(ABC):
     @abstractmethod
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         """The k best labels of each text, best first; equal scores by smaller label id."""
+
+    def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
+        """(texts, width) float32: what a text is to the model, of unit length; None where there is no such.
+
+        A text of which the model knows nothing is a row of zeros.
+        """
+        return None
 
     @abstractmethod
     def save(self, folder: FolderWriter) -> None:
@@ -95,9 +108,9 @@ class ModelRegistry(Registry[type[Model]]):
     def get(self, name: str) -> type[Model]:
         if "+" not in name:
             return super().get(name)
-        from tailwright.models._fusion import fusion_of
-
-        return fusion_of(name)
+        # By name, as other models are found: fusion is no part of the code that its parts depend on.
+        fused: type[Model] = importlib.import_module("tailwright.models._fusion").fusion_of(name)
+        return fused
 
 
 models = ModelRegistry("model", "tailwright.models")

@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.dataset import Dataset
-from tailwright.labels import balanced_clusters, correlation_graph
+from tailwright.labels import GraphSettings
+from tailwright.labels.shared import shared_clusters, shared_graph
 from tailwright.streams import stream
 from tailwright.training.batches import DrawnBatch
 from tailwright.training.losses import BlockPairs
@@ -60,7 +61,7 @@ def label_vectors(
         of_chosen = sparse.csr_array(of_chosen + back @ others)
     if np.bincount(chosen.indices, minlength=data.labels).max(initial=0) > dense_from:
         return of_chosen
-    graph = correlation_graph(chosen, steps, restart, top, seed=seed)
+    graph = shared_graph(chosen, GraphSettings(steps, restart, top), seed)
     sums = np.asarray(graph.sum(axis=1)).ravel()
     shares = sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ graph
     kept = sparse.diags_array((sums == 0).astype(np.float32))
@@ -72,7 +73,7 @@ def label_clusters(vectors: sparse.csr_array, clusters: int, seed: int) -> np.nd
     found = np.full(vectors.shape[0], -1, dtype=np.int32)
     pointing = np.flatnonzero(np.diff(vectors.indptr) > 0)
     if len(pointing):
-        found[pointing] = balanced_clusters(vectors[pointing], clusters, seed=seed)
+        found[pointing] = shared_clusters(vectors[pointing], clusters, seed=seed)
     return found
 
 

@@ -87,10 +87,13 @@ class FittedLearner:
 
     def answer(self, bags: Bags) -> TopK:
         """The labels of each text with the fused score, best first."""
+        vectors = coarse_vectors(bags, self.first.words)
+        return self.ranked(bags, vectors, self.shortlister.lists(vectors))
+
+    def ranked(self, bags: Bags, vectors: np.ndarray, near: TopK) -> TopK:
+        """The same of texts whose vectors (texts, width) and shortlists are at hand."""
         chosen, labels = self.settings, self.shortlister.labels
         stored = min(chosen.stored, max(labels, 1))
-        vectors = coarse_vectors(bags, self.first.words)
-        near = self.shortlister.lists(vectors)
         scores = self.first.classifier.scores(vectors, near.ids)
         ranked = added([TopK(near.ids, scores)], [1.0], labels, stored)
         if self.second is not None:

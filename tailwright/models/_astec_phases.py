@@ -8,23 +8,26 @@
 
 What a phase needs of those before it (clusters, vectors, shortlists) is a function of frozen weights. It is
 made when the phase first asks for it, and made again by a training that is resumed, never checkpointed.
+
+The extreme and the rerank phase can be watched; in the surrogate phase there are no scores of labels yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 import torch
 from scipy import sparse
 from torch.nn import functional
 
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import CsrParts, csr_parts
-from tailwright.encoders.bags import bag_sum, share_words
+from tailwright.encoders.bags import Bags, bag_sum, share_words
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.residual import kept_cells
 from tailwright.encoders.row_table import RowTable
@@ -33,10 +36,12 @@ from tailwright.heads.shortlist import Candidates, Shortlister, added, candidate
 from tailwright.kernels.bags import gather_rows, number_locally
 from tailwright.kernels.shortlist import candidate_lists
 from tailwright.models._astec_clusters import cluster_pairs, label_clusters, label_vectors
+from tailwright.models._astec_learner import FittedLearner
 from tailwright.models._astec_loss import every_cluster_loss
 from tailwright.models._astec_network import ROWS_A_BLOCK, AstecNetwork, Classifier, coarse_vectors
 from tailwright.training.batches import BatchMix, BlockMaker, DrawnBatch
 from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -67,6 +72,8 @@ class Material:
     mixes: Sequence[BatchMix]
     settings: AstecSettings
     work: Workplace
+    read: Callable[[pa.LargeStringArray], Bags]
+    watch: Mapping[str, Dataset] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -84,6 +91,7 @@ class Learner:
 
     def __init__(self, material: Material, network: AstecNetwork, number: int, seed: int) -> None:
         self.material, self.network, self.number, self.seed = material, network, number, seed
+        self._watch, self._reranks = Watch(material.watch, self._answer), False
 
     @property
     def name(self) -> str:
@@ -101,6 +109,26 @@ class Learner:
             rates = {f"{self.name}.rerank.words": rate, **network.rerank.rates(f"{self.name}.rerank", rate)}
             found.append(RerankPhase(self, chosen.plan("rerank", rates, rows)))
         return found
+
+    def watched(self, *, reranks: bool) -> Mapping[str, float]:
+        """P@1 of what is watched by the learner as it is, the reranker included once it learns."""
+        self._reranks = reranks
+        return self._watch()
+
+    def _answer(self, texts: pa.LargeStringArray) -> Answer:
+        """What the learner says of texts; their vectors and shortlists are frozen with the word vectors."""
+        bags = self.material.read(texts)
+        vectors = coarse_vectors(bags, self.network.words.weight)
+        near = self.shortlister().lists(vectors)
+
+        def answer(k: int) -> TopK:
+            first, second = FittedLearner.readers(self.network)
+            reranker = second if self._reranks else None
+            now = FittedLearner(first, reranker, self.shortlister(), self.material.settings)
+            top = now.ranked(bags, vectors, near)
+            return TopK(top.ids[:, :k], top.scores[:, :k])
+
+        return answer
 
     def clusters(self) -> np.ndarray:
         """(labels,) the cluster of each label."""
@@ -209,6 +237,9 @@ class ExtremePhase(Phase):
         kept = kept_cells(random, vectors.shape, chosen.dropout)
         return self.scorer.loss(vectors, kept, batch, lists, drawn, chosen.candidates, random)
 
+    def watched(self) -> Mapping[str, float]:
+        return self.learner.watched(reranks=False)
+
 
 class RerankPhase(Phase):
     """Learns a second network on what the first one ranks highest."""
@@ -231,6 +262,9 @@ class RerankPhase(Phase):
         none = np.empty((len(rows), 0), dtype=np.int32)
         size = lists.shape[1] + self.settings.positives
         return self.scorer.loss(vectors, kept, batch, lists, none, size, random)
+
+    def watched(self) -> Mapping[str, float]:
+        return self.learner.watched(reranks=True)
 
 
 class _Reader:

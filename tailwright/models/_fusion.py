@@ -226,6 +226,7 @@ def fusion_of(name: str) -> type[Model]:
         (Fusion,),
         {
             "__doc__": Fusion.__doc__,
+            "__module__": __name__,  # whose code it is, which `abc` would else be taken for
             "kinds": kinds,
             "card": ModelCard(
                 name=name,

@@ -18,6 +18,7 @@ from tailwright.streams import stream
 from tailwright.training.batches import BatchMix, BlockMaker
 from tailwright.training.losses import decoupled_softmax
 from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.watch import Watch
 
 ROWS_A_BLOCK = 8192
 
@@ -111,12 +112,13 @@ class TwinPhase(Phase):
         correction: float,
         mixes: Sequence[BatchMix],
         validate: Callable[[], float] | None,
+        watch: Watch,
     ) -> None:
         super().__init__("twin", len(data), plan)
         self.network, self.texts = network, texts
         self.blocks = BlockMaker(data, negatives, mixes)
         self.discount = torch.from_numpy(correction * self.blocks.log_chances(plan.batch))
-        self._validate = validate
+        self._validate, self._watch = validate, watch
         self._scratch = np.full(len(network.words.weight), -1, dtype=np.int32)
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
@@ -134,6 +136,9 @@ class TwinPhase(Phase):
 
     def validate(self) -> float | None:
         return None if self._validate is None else self._validate()
+
+    def watched(self) -> Mapping[str, float]:
+        return self._watch()
 
 
 def query_vectors(bags: Bags, words: np.ndarray, block: torch.Tensor) -> np.ndarray:

@@ -21,7 +21,7 @@ plain runs, on a part of these test rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +32,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.evaluation.ranking import TopK
+from tailwright.labels.vectors import unit_rows
 from tailwright.models import Model, ModelCard, models
 from tailwright.models._astec_settings import AstecSettings, memory_need
 from tailwright.progress import progress
@@ -39,6 +40,7 @@ from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:
+    from tailwright.encoders.bags import Bags
     from tailwright.models._astec_learner import FittedLearner, Reader
     from tailwright.models._astec_phases import Material
 
@@ -128,22 +130,42 @@ class Astec(Model):
                 mixes.append(MixOfKept(mix.prepare(corpus, seed=seed), kept))
         kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
         joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
-        return Material(data, matrix, joiner, targets, mixes, self.settings, work)
+        return Material(data, matrix, joiner, targets, mixes, self.settings, work, self._bags, self.watch)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        from tailwright.encoders.bags import Bags
         from tailwright.heads.shortlist import added
+
+        labels = int(self.targets.shape[1])
+        found = [TopK(np.empty((0, k), dtype=np.int32), np.empty((0, k), dtype=np.float32))]
+        for bags in self._read(arrow_strings(texts)):
+            answers = [learner.answer(bags) for learner in self.learners]
+            found.append(added(answers, [1.0] * len(answers), labels, k))
+        return TopK.concat(found)
+
+    def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        """The vectors that shortlists are found by; those of several learners stand side by side."""
+        from tailwright.models._astec_network import coarse_vectors
+
+        found = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]
+        for bags in self._read(arrow_strings(texts)):
+            each = [unit_rows(coarse_vectors(bags, learner.first.words)) for learner in self.learners]
+            found.append(unit_rows(np.concatenate(each, axis=1)))
+        return np.concatenate(found)
+
+    def _read(self, rows: pa.LargeStringArray) -> Iterator[Bags]:
+        """Blocks of texts as words."""
         from tailwright.training.threads import torch_threads
 
-        rows, labels = arrow_strings(texts), int(self.targets.shape[1])
-        found = [TopK(np.empty((0, k), dtype=np.int32), np.empty((0, k), dtype=np.float32))]
         with torch_threads(), progress("astec", len(rows)) as advance:
             for start in range(0, len(rows), ROWS_A_BLOCK):
-                bags = Bags.of(self.features.transform(rows.slice(start, ROWS_A_BLOCK)))
-                answers = [learner.answer(bags) for learner in self.learners]
-                found.append(added(answers, [1.0] * len(answers), labels, k))
+                bags = self._bags(rows.slice(start, ROWS_A_BLOCK))
+                yield bags
                 advance(len(bags))
-        return TopK.concat(found)
+
+    def _bags(self, texts: pa.LargeStringArray) -> Bags:
+        from tailwright.encoders.bags import Bags
+
+        return Bags.of(self.features.transform(texts))
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

@@ -31,7 +31,8 @@ from tailwright.data.pairs import csr_parts
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
-from tailwright.labels.tree import TreeShape, label_tree
+from tailwright.labels.shared import shared_tree
+from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa, unit_rows
 from tailwright.models import Model, ModelCard, models
 from tailwright.progress import progress
@@ -148,7 +149,7 @@ class Linear(Model):
         settings, threads = self.settings, numba.get_num_threads()
         shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
         solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
-        tree = label_tree(vectors, labels, shape, seed=seed + number, threads=threads)
+        tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
         draw = stream(seed, "linear", number)
         rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
         total = sum(tree.width(level) for level in range(tree.depth))

@@ -31,7 +31,7 @@ gave 69.6 / 64.4, less than pieces do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -40,6 +40,7 @@ import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from tailwright.encoders.bags import Bags
     from tailwright.models._twin_network import TwinNetwork
     from tailwright.training.phases import Plan
+    from tailwright.training.watch import Answer
 
 ROWS_A_BLOCK = 4096
 FLOAT = 4  # bytes
@@ -168,11 +170,12 @@ class Twin(Model):
         from tailwright.encoders.joined_bags import BagJoiner
         from tailwright.models._twin_network import TwinPhase, new_network
         from tailwright.training.loop import run_phases
+        from tailwright.training.watch import Watch
 
         chosen, train = self.settings, corpus.train
         with work.phase("features"):
             texts = pa.concat_arrays([train.texts, corpus.labels.texts])
-            self.features, matrix = SubwordTfIdf.fit_transform(texts, chosen.subwords())
+            self.features, matrix = shared_subwords(texts, chosen.subwords())
         every = Bags.of(matrix)
         rows, label_bags = every.slice(0, len(train)), every.slice(len(train), len(every))
         need = memory_need(matrix.shape[1], corpus, every.nbytes, chosen)
@@ -204,6 +207,7 @@ class Twin(Model):
             correction=chosen.correction,
             mixes=mixes,
             validate=validate,
+            watch=Watch(self.watch, lambda texts: self._answer(network, self._bags(texts))),
         )
         run_phases(network.parts, [phase], seed=seed, work=work)
         return network
@@ -220,25 +224,37 @@ class Twin(Model):
         found = metrics_at_k(top.ids, held_out.targets, inverse, (k,), held_out.excluded)
         return found.get(self.settings.metric, found[f"P@{k}"])
 
+    @staticmethod
+    def _answer(network: TwinNetwork, bags: Bags) -> Answer:
+        """What the network says of texts, as it is whenever it is asked."""
+        return lambda k: _nearest(bags, network.query_vectors(bags), network.label_vectors(), k)
+
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        from tailwright.heads.exact import exact_top_k
+
+        found = [exact_top_k(np.empty((0, self.labels.shape[1]), np.float32), self.labels, k)]
+        for bags, vectors in self._encoded(arrow_strings(texts)):
+            top = _nearest(bags, vectors, self.labels, k)
+            found.append(TopK(top.ids, top.scores * np.float32(self.scale)))
+        return TopK.concat(found)
+
+    def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        found = [vectors for _, vectors in self._encoded(arrow_strings(texts))]
+        return np.concatenate([np.empty((0, self.labels.shape[1]), np.float32), *found])
+
+    def _encoded(self, rows: pa.LargeStringArray) -> Iterator[tuple[Bags, np.ndarray]]:
+        """Blocks of texts: their words, and their vectors (texts, width) of unit length."""
         import torch
 
-        from tailwright.heads.exact import exact_top_k
         from tailwright.models._twin_network import query_vectors
         from tailwright.training.threads import torch_threads
 
-        rows, block = arrow_strings(texts), torch.from_numpy(self.query_block)
-        found = [exact_top_k(np.empty((0, self.labels.shape[1]), np.float32), self.labels, k)]
+        block = torch.from_numpy(self.query_block)
         with torch_threads(), progress("twin", len(rows)) as advance:
             for start in range(0, len(rows), ROWS_A_BLOCK):
                 bags = self._bags(rows.slice(start, ROWS_A_BLOCK))
-                top = exact_top_k(query_vectors(bags, self.words, block), self.labels, k)
-                # A text without a known word is as near to one label as to any other: nothing is said of it.
-                unknown = (np.diff(bags.indptr) == 0)[:, None]
-                scores = np.where(unknown, -np.inf, top.scores * np.float32(self.scale))
-                found.append(TopK(np.where(unknown, -1, top.ids), scores))
+                yield bags, query_vectors(bags, self.words, block)
                 advance(len(bags))
-        return TopK.concat(found)
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
         from tailwright.encoders.bags import Bags
@@ -269,6 +285,18 @@ class Twin(Model):
             for name in ("words", "query_block", "labels")
         )
         self.scale = float(tensors["scale"][0])
+
+
+def _nearest(bags: Bags, vectors: np.ndarray, labels: np.ndarray, k: int) -> TopK:
+    """The k labels that are nearest to each text, by the cosine.
+
+    A text without a known word is as near to one label as to any other: nothing is said of it.
+    """
+    from tailwright.heads.exact import exact_top_k
+
+    top = exact_top_k(vectors, labels, k)
+    unknown = (np.diff(bags.indptr) == 0)[:, None]
+    return TopK(np.where(unknown, -1, top.ids), np.where(unknown, -np.inf, top.scores))
 
 
 def memory_need(words: int, corpus: Corpus, bag_bytes: int, settings: TwinSettings) -> MemoryNeed:

@@ -3,7 +3,7 @@
 | file in a run folder | holds |
 |---|---|
 | `manifest.json` | format version, sha256 and size of every other file |
-| `run.json` | model and its settings, augmentations, seed, number of training rows |
+| `run.json` | model and its settings, augmentations, seed, number of training rows, where these were |
 | `labels/` | ids, names and texts (bytes and offsets), training counts |
 | `model/` | whatever the model saved |
 | `log.jsonl` | how the training went; not in the manifest |
@@ -25,7 +25,7 @@ from tailwright.models import Model, models
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 
-_FACTS = {"model": str, "settings": dict, "augment": list, "seed": int, "train_rows": int}
+_FACTS = {"model": str, "settings": dict, "augment": list, "seed": int, "train_rows": int, "data": str}
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,17 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A fitted model with its labels; `train_rows` are original rows, `augment` names what was added."""
+    """A fitted model with its labels; `train_rows` are original rows, `augment` names what was added.
+
+    `data` is where the corpus was read from, empty if that is unknown: the test rows may be found there.
+    """
 
     model: Model
     labels: LabelSpace
     train_rows: int
     seed: int = 0
     augment: tuple[str, ...] = ()
+    data: str = ""
 
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""
@@ -67,6 +71,7 @@ class Run:
                 "augment": list(self.augment),
                 "seed": self.seed,
                 "train_rows": self.train_rows,
+                "data": self.data,
             }
             folder.json("run.json", facts)
             labels = folder.sub("labels")
@@ -79,6 +84,8 @@ def load(path: str | Path) -> Run:
     """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
     folder = open_folder(path, kind="run")
     facts = folder.json("run.json")
+    if isinstance(facts, dict):
+        facts.setdefault("data", "")  # runs of older versions do not say
     for key, kind in _FACTS.items():
         if not isinstance(facts, dict) or type(facts.get(key)) is not kind:
             raise InputError(f"found {quoted(facts)}", expected=f"{key}: {kind.__name__}", path=path)
@@ -93,4 +100,4 @@ def load(path: str | Path) -> Run:
     model = model_kind(settings_from(model_kind.Settings, facts["settings"]))
     model.load(folder.sub("model"), len(labels))
     augment = tuple(str(name) for name in facts["augment"])
-    return Run(model, labels, facts["train_rows"], facts["seed"], augment)
+    return Run(model, labels, facts["train_rows"], facts["seed"], augment, facts["data"])

@@ -16,11 +16,14 @@ from typing import Any
 from tailwright.augment import BatchAugmenter, RowAugmenter, augmenter
 from tailwright.augment import augment as add_rows
 from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.models import Model, models
 from tailwright.runs.run import Run
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
+from tailwright.store.shared import shared_folder, spared_seconds
+from tailwright.store.whole_file import write_whole
 from tailwright.training.workplace import Workplace
 
 
@@ -35,6 +38,7 @@ def train(
     out: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    watch: Mapping[str, Dataset] | None = None,
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
@@ -48,13 +52,14 @@ def train(
     | `out` | the run folder to write; nothing is written without one |
     | `resume` | go on where a killed training of the same run stopped |
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
+    | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
     """
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
     of_each = augment_settings or {}
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
-        _check_door(kind, methods[name].card.door, name)
+        check_door(kind, methods[name].card.door, name)
     asked = {
         "model": model,
         "settings": repr(fitted.settings),
@@ -62,22 +67,26 @@ def train(
         "seed": seed,
     }
     work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite)
+    spared = spared_seconds()
     asked_for = [methods[name] for name in augment]
     for method in asked_for:
         if isinstance(method, RowAugmenter):
             with work.phase(method.card.name):
                 corpus = add_rows(corpus, method, seed=seed)
     fitted.mixes = [method for method in asked_for if isinstance(method, BatchAugmenter)]
+    fitted.watch = watch or {}
     with work.phase("fit", model=model, rows=len(corpus.train), labels=len(corpus.labels)):
         fitted.fit(corpus, seed=seed, work=work)
-    run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment))
+    if shared_folder() is not None:
+        work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
+    run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment), corpus.source)
     if out is not None:
         run.save(out, overwrite=overwrite)
-        _finish(Path(out))
+        finish(Path(out))
     return run
 
 
-def _check_door(kind: type[Model], door: str, method: str) -> None:
+def check_door(kind: type[Model], door: str, method: str) -> None:
     """Refuse a model that an augmentation cannot enter, and name those that it can."""
     if door in kind.card.doors:
         return
@@ -106,15 +115,16 @@ def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, o
                 found = "an unfinished training with other data, model or settings"
                 raise InputError(found, expected="the same as before, or --overwrite", path=partial)
         partial.mkdir(parents=True, exist_ok=True)
-        asked_file.write_text(fingerprint, encoding="utf-8")
+        write_whole(asked_file, fingerprint.encode())
     return Workplace(partial, resume=resume)
 
 
-def _finish(out: Path) -> None:
-    """Move the log into the run folder and remove the rest."""
+def finish(out: Path) -> None:
+    """Move the log of a run that is saved into its folder and remove the rest; a kill may come in between."""
     partial = partial_of(out)
     with errors_of_writing(out):
-        (partial / "log.jsonl").replace(out / "log.jsonl")
+        if (partial / "log.jsonl").exists():
+            (partial / "log.jsonl").replace(out / "log.jsonl")
         shutil.rmtree(partial, ignore_errors=True)
 
 

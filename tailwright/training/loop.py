@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +100,11 @@ def _step(phase: Phase, run: _Run, rows: np.ndarray, seed: int) -> None:
 def _end_epoch(parts: Parts, phase: Phase, run: _Run, seconds: float, work: Workplace) -> None:
     place = run.place
     quality = phase.validate()
-    facts = {} if quality is None else {"valid": quality}
+    facts: dict[str, Any] = {} if quality is None else {"valid": quality}
+    started = time.monotonic()
+    watched = phase.watched()
+    if watched:
+        facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
     mean = place.loss / max(phase.batches, 1)
     work.log("epoch", phase=phase.name, epoch=place.epoch + 1, loss=mean, seconds=round(seconds, 3), **facts)
     if quality is not None and quality > place.best:

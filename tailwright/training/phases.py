@@ -83,3 +83,7 @@ class Phase(ABC):
     def validate(self) -> float | None:
         """How good the weights are, more is better; None where there is nothing to validate on."""
         return None
+
+    def watched(self) -> Mapping[str, float]:
+        """What is watched of the weights as they are, by name, for the log alone; empty for nothing."""
+        return {}

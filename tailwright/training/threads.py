@@ -1,9 +1,21 @@
-"""How many threads torch uses: as many as the kernels, for as long as a fit or a prediction lasts."""
+"""How many threads a process uses: what libraries read when they are imported, and torch's own number.
+
+torch gets as many as the kernels have, for as long as a fit or a prediction lasts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+# Read by numba, OpenMP (torch), BLAS libraries, Arrow and tokenizers when they are first imported.
+THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def read_xc(folder: Folder) -> Corpus:
         splits[split] = Dataset(_texts(folder, split, targets.shape[0], path), targets, excluded=excluded)
     if labels is None or "train" not in splits:
         raise InputError("no training rows", expected="trn_X_Y.txt", path=folder.path)
-    return Corpus(labels=labels, **splits)
+    return Corpus.of_splits(labels, splits)
 
 
 def _texts(folder: Folder, split: str, rows: int, matrix: Path) -> pa.LargeStringArray:

@@ -43,7 +43,7 @@ def read_xc_json(folder: Folder) -> Corpus:
         data = dataset_of(columns, index)
         excluded = read_exclusions(folder, split, len(data), len(labels))
         splits[split] = data if excluded is None else replace(data, excluded=excluded)
-    return Corpus(labels=labels, **splits)
+    return Corpus.of_splits(labels, splits)
 
 
 def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:

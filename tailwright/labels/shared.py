@@ -1,0 +1,70 @@
+"""What is made of labels and takes seconds or minutes, made once for all trainings that share their work.
+
+Each function gives what its namesake gives, to the last bit; `tailwright.store.shared` has the measurements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+from scipy import sparse
+
+from tailwright.code_version import code_version
+from tailwright.labels.clustering import balanced_clusters
+from tailwright.labels.correlation import GraphSettings, correlation_graph
+from tailwright.labels.tree import LabelTree, TreeShape, label_tree
+from tailwright.store import FolderReader, FolderWriter
+from tailwright.store.shared import content_key, shared
+
+
+def shared_graph(targets: sparse.csr_array, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
+    """`correlation_graph` of `targets` (rows, labels)."""
+    # Settings that are more than a graph's, such as an augmentation's, must not tell equal graphs apart.
+    asked = [getattr(graph, field.name) for field in fields(GraphSettings)]
+    return shared(
+        "label-graph",
+        lambda: content_key(code_version(["tailwright.labels.correlation"]), *asked, seed, targets),
+        lambda: correlation_graph(
+            targets, graph.steps, graph.restart, graph.top, graph.head_cut, seed, graph.method
+        ),
+        lambda folder, made: folder.csr("graph", made),
+        lambda folder: folder.csr("graph", dtype=np.float32, shape=(targets.shape[1], targets.shape[1])),
+    )
+
+
+def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:
+    """`balanced_clusters` of `vectors` (labels, columns)."""
+    return shared(
+        "label-clusters",
+        lambda: content_key(code_version(["tailwright.labels.clustering"]), clusters, seed, vectors),
+        lambda: balanced_clusters(vectors, clusters, seed=seed),
+        lambda folder, made: folder.array("clusters", made),
+        lambda folder: folder.array("clusters", dtype=np.int32, shape=(vectors.shape[0],)),
+    )
+
+
+def shared_tree(
+    vectors: sparse.csr_array, labels: np.ndarray, shape: TreeShape, *, seed: int, threads: int = 1
+) -> LabelTree:
+    """`label_tree` over `labels` (ids) by their `vectors` (labels, columns)."""
+
+    def save(folder: FolderWriter, made: LabelTree) -> None:
+        folder.array("labels", made.labels)
+        for level, starts in enumerate(made.starts):
+            folder.array(f"starts-{level}", starts)
+
+    def load(folder: FolderReader) -> LabelTree:
+        # As many as there are: labels that are few enough make a shallower tree.
+        starts: list[np.ndarray] = []
+        while folder.has(f"starts-{len(starts)}.npy"):
+            starts.append(folder.array(f"starts-{len(starts)}", shape=(None,)))
+        return LabelTree(tuple(starts), folder.array("labels", dtype=labels.dtype, shape=labels.shape))
+
+    return shared(
+        "label-tree",
+        lambda: content_key(code_version(["tailwright.labels.tree"]), repr(shape), seed, labels, vectors),
+        lambda: label_tree(vectors, labels, shape, seed=seed, threads=threads),
+        save,
+        load,
+    )

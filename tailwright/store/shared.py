@@ -1,0 +1,123 @@
+"""Shared work: what several trainings need and none should make twice, kept by content in one folder.
+
+`$TAILWRIGHT_SHARED` names the folder; a study sets it for all its processes. Where it is not set everything
+is made as ever. What is kept is named by a digest of all that it is made of and of the code that makes it, so
+it is never out of date, and results are the same to the last bit with and without.
+
+Seconds on one core to make, and to load with the digest of the inputs (`benchmarks/bench_shared.py`; the
+machine had other work to do):
+
+| | winapi-seealso | tibkat-keywords-titles | cve-libraries | |
+|---|---|---|---|---|
+| label graph | 0.25, 0.01 | 0.68, 0.02 | 0.03, 0.01 | shared |
+| rows of `gandalf`, graph included | 0.27, 0.07 | 0.53, 0.05 | 0.03, 0.02 | shared |
+| words and pieces, for `twin` | 1.18, 0.08 | 0.58, 0.04 | 0.27, 0.02 | shared |
+| label tree, for `linear`, each of three | 0.67, 0.01 | 0.91, 0.03 | 0.08, 0.00 | shared |
+| clusters of labels, for `astec` | 3.3, 0.11 | 17.9, 0.60 | 0.11, 0.01 | shared |
+| words, for `linear` and `astec` | 0.23, 0.06 | 0.07, 0.02 | 0.04, 0.01 | not: nothing is gained |
+
+The version of the code takes a process 0.2 seconds, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.store.columns import csr_to_arrays, strings_to_arrays
+from tailwright.store.keeping import kept
+from tailwright.store.reader import FolderReader
+from tailwright.store.writer import FolderWriter
+
+Thing = TypeVar("Thing")
+Part: TypeAlias = "str | int | float | np.ndarray | sparse.csr_array | pa.LargeStringArray"
+
+_KEY = re.compile("[0-9a-f]{16,128}")
+
+
+class _Spared:
+    """What sharing has saved this process so far, less what it has cost."""
+
+    seconds = 0.0
+
+
+def shared_folder() -> Path | None:
+    """`$TAILWRIGHT_SHARED`, or None: nothing is shared."""
+    folder = os.environ.get("TAILWRIGHT_SHARED")
+    return Path(folder) if folder else None
+
+
+def shared(
+    kind: str,
+    key: Callable[[], str],
+    build: Callable[[], Thing],
+    save: Callable[[FolderWriter, Thing], None],
+    load: Callable[[FolderReader], Thing],
+) -> Thing:
+    """What `build` makes: made by one process, loaded by the others, where a shared folder is set.
+
+    `key` gives what `content_key` makes of the inputs, the settings and the version of the code of `build`;
+    it is only asked where something is shared.
+    """
+    folder = shared_folder()
+    if folder is None:
+        return build()
+    started = _clock()
+    name = key()
+    if not _KEY.fullmatch(name):
+        raise ValueError(f"key must give a digest in hexadecimal, got {name!r}")
+    thing, seconds = kept(
+        folder / f"{kind}-{name}",
+        kind=kind,
+        build=build,
+        save=save,
+        load=load,
+        called="shared work",
+        clock=_clock,
+    )
+    _Spared.seconds += seconds - (_clock() - started)
+    return thing
+
+
+def spared_seconds() -> float:
+    """How much longer this process would have taken so far, had it made by itself all that was shared.
+
+    Time measured plus what this has grown by is the time of one that works alone, whoever was first.
+    """
+    return _Spared.seconds
+
+
+def content_key(*parts: Part) -> str:
+    """A digest of the parts, in their order: text, numbers, arrays, CSR matrices, columns of strings.
+
+    >>> content_key("a", "bc") == content_key("ab", "c")
+    False
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, (str, int, float)):
+            arrays = {"": np.frombuffer(repr(part).encode(), dtype=np.uint8)}
+        elif isinstance(part, np.ndarray):
+            arrays = {"": part}
+        elif isinstance(part, pa.Array):
+            arrays = dict(zip(("bytes", "offsets"), strings_to_arrays(part), strict=True))
+        else:
+            arrays = csr_to_arrays(part, "a part of the key")
+        for name, array in arrays.items():
+            digest.update(f"{type(part).__name__} {name} {array.dtype.str} {array.shape}\0".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _clock() -> float:
+    """A clock that goes as if nothing were shared, so that shared work within shared work counts once."""
+    return time.monotonic() + _Spared.seconds

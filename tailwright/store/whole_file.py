@@ -1,0 +1,36 @@
+"""One file that is there whole, or not at all: written beside its place and renamed into it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tailwright.store.errors import errors_of_writing
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The file with this content; what was there before stays until the new one is complete on the disk."""
+    with whole_file(path) as staged, staged.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write to; in the end it becomes `path`, or is removed if the block fails."""
+    staged = sibling(path)
+    with errors_of_writing(path):
+        try:
+            yield staged
+            staged.replace(path)
+        finally:
+            staged.unlink(missing_ok=True)
+
+
+def sibling(path: Path) -> Path:
+    """A hidden name that nobody else takes, in the same folder."""
+    return path.parent / f".{path.name}.tmp-{secrets.token_hex(4)}"

@@ -1,0 +1,57 @@
+"""Text vectors: of unit length, the same for the same text, the same after saving and loading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tailwright as tw
+from tailwright.checks.corpora import tiny_corpus
+
+SMALL = {
+    "astec": {
+        "width": 8,
+        "learners": 2,
+        "surrogate_epochs": 2,
+        "extreme_epochs": 1,
+        "rerank_epochs": 1,
+        "point_neighbours": 3,
+    },
+    "twin": {"width": 8, "epochs": 1},
+}
+WIDTH = {"astec": 16, "twin": 8}
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_vectors_have_unit_length_and_follow_the_text_alone(model: str, tmp_path: Path) -> None:
+    corpus = tiny_corpus()
+    run = tw.train(corpus, model, settings=SMALL[model], out=tmp_path / "run")
+    texts = ["apple bridge", "zzyzx", "candle part1", "", "apple bridge"]
+    vectors = run.model.text_vectors(texts)
+    assert vectors is not None
+    assert vectors.shape == (5, WIDTH[model])
+    assert vectors.dtype == np.float32
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert lengths == pytest.approx([1, 0, 1, 0, 1], abs=1e-6)
+    assert np.array_equal(vectors[0], vectors[4])
+    assert not np.allclose(vectors[0], vectors[2])
+    loaded = tw.load(tmp_path / "run").model.text_vectors(texts)
+    assert np.array_equal(loaded, vectors)
+    assert run.model.text_vectors([]).shape == (0, WIDTH[model])
+
+
+def test_more_texts_than_a_block_keep_their_order() -> None:
+    corpus = tiny_corpus()
+    model = tw.train(corpus, "twin", settings=SMALL["twin"]).model
+    texts = corpus.train.texts.to_pylist() * 40
+    assert len(texts) > 4096
+    few = model.text_vectors(texts[: len(corpus.train)])
+    assert np.allclose(model.text_vectors(texts), np.tile(few, (40, 1)), atol=1e-6)
+
+
+def test_a_model_without_an_encoder_has_none() -> None:
+    corpus = tiny_corpus()
+    for name, settings in (("linear", {"trees": 1}), ("popularity", {})):
+        assert tw.train(corpus, name, settings=settings).model.text_vectors(["apple"]) is None
