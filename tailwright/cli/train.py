@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tailwright.cli.config import Asked, read_config
+from tailwright.cli.duration import seconds_of
 from tailwright.cli.metrics import show_metrics
 from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
 from tailwright.cli.output import Output
+from tailwright.errors import InputError
+
+if TYPE_CHECKING:
+    from tailwright.data.corpus import Corpus
+    from tailwright.runs.choice import Choice
 
 
 def train(
@@ -33,6 +40,15 @@ def train(
             "--set",
             metavar="NAME=VALUE",
             help="A setting of the model; OWNER.NAME=VALUE: of an augmentation or part.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Try augmentations for so long (such as 10m) before `--augment auto` chooses one.",
+            show_default="a rule chooses",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="The same seed, the same run.")] = None,
@@ -59,12 +75,19 @@ def train(
     for assignment in assignments or []:
         asked.set(assignment)
 
+    probing = None if budget is None else seconds_of(budget)
+    if probing is not None and asked.augment != ["auto"]:
+        raise InputError(f"--budget and --augment {' '.join(asked.augment)}", expected="--augment auto")
+
     import tailwright as tw
     from tailwright.runs.choice import choose
     from tailwright.training.workplace import peak_rss_mb
 
     corpus = tw.read(path, seed=asked.seed)
     chosen = choose(corpus, asked.model, asked.augment)
+    kept = out_folder.with_name(f"{out_folder.name}.advice.json")
+    if probing is not None:
+        chosen = advised(chosen, corpus, probing, asked.seed, kept, resume)
     asked.sort_out(chosen.model)
     for reason in chosen.reasons:
         out.note(reason)
@@ -81,6 +104,7 @@ def train(
         overwrite=overwrite,
     )
     seconds = time.perf_counter() - start
+    kept.unlink(missing_ok=True)
     out.text(f"wrote {out_folder}: {chosen.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
     metrics: dict[str, Any] = {}
     if corpus.test is not None:
@@ -97,3 +121,26 @@ def train(
             "metrics": metrics,
         }
     )
+
+
+def advised(chosen: Choice, corpus: Corpus, budget: float, seed: int, kept: Path, resume: bool) -> Choice:
+    """The same model with the augmentation that short probes recommend.
+
+    What they said is in the file `kept` until the training is done: probes made again after a kill might say
+    something else, and the training could not go on.
+    """
+    from tailwright.runs.choice import Choice
+    from tailwright.store.errors import errors_of_writing
+    from tailwright.study.advisor import advise
+
+    if resume and kept.is_file():
+        said = json.loads(kept.read_text(encoding="utf-8"))
+    else:
+        advice = advise(corpus, chosen.model, budget=budget, seed=seed)
+        best = advice.chosen
+        settings = {best.method: dict(best.settings)} if best.method else {}
+        said = {"augment": list(settings), "settings": settings, "reason": f"{best.name}: {advice.reason}"}
+        with errors_of_writing(kept):
+            kept.write_text(json.dumps(said), encoding="utf-8")
+    reasons = (*chosen.reasons[:-1], f"augmentation {said['reason']}")
+    return Choice(chosen.model, tuple(said["augment"]), reasons, said["settings"])

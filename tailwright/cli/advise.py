@@ -1,0 +1,152 @@
+"""`tailwright advise`: which augmentation to use on a corpus, found by short probes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tailwright.cli.duration import seconds_of
+from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.output import Output
+
+if TYPE_CHECKING:
+    from tailwright.study.advisor import Advice, Ranked
+
+
+def advise(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    model: Annotated[str, typer.Option("--model", help="See `tailwright models`.")] = "auto",
+    budget: Annotated[str, typer.Option("--budget", help="How long to try: 90s, 10m, 1h.")] = "10m",
+    metric: Annotated[
+        str, typer.Option("--metric", help="What to rank by: P@1, PSP@5, nDCG@5 or R@10.")
+    ] = "PSP@5",
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Recommend an augmentation for a corpus and a model, from short trainings within a budget.
+
+    Augmentations are tried on miniatures of the corpus (some of its labels with all their rows) and judged on
+    held-out training rows; the better half goes on to a larger miniature. Test rows are never looked at. The
+    answer is what each gains over no augmentation, by label frequency, and the command to run.
+
+    Example: `tailwright advise data/ --model twin --budget 5m`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+    seconds = seconds_of(budget)
+
+    import tailwright as tw
+    from tailwright.runs.choice import choose
+    from tailwright.study.advisor import advise as ask
+
+    corpus = tw.read(path, seed=seed)
+    chosen = choose(corpus, model, ["none"])
+    for line in facts(corpus):
+        out.text(line)
+    for reason in chosen.reasons:
+        out.note(reason)
+    advice = ask(corpus, chosen.model, metric=metric, budget=seconds, seed=seed)
+    command = shlex.join(
+        [
+            *("tailwright", "train", str(path), "--out", "run"),
+            "--model",
+            advice.model,
+            *advice.chosen.options(),
+        ]
+    )
+    _show(out, advice)
+    out.text(f"\nUse {advice.chosen.name}: {advice.reason}.")
+    out.text(f"  {command}")
+    out.result({**as_dict(advice), "path": str(path), "command": command})
+
+
+def facts(corpus: Any) -> list[str]:
+    """What an augmentation's effect hangs on, in a line or two."""
+    from tailwright.data.inspect import inspect
+
+    found = inspect(corpus)
+    train, labels = found.splits["train"], found.labels
+    with_text = 1 - labels.without_text / max(labels.labels, 1)
+    return [
+        f"{train.rows:,} training rows of {train.words_a_text:.1f} words, {labels.labels:,} labels, "
+        f"{with_text:.0%} of them with a text",
+        f"{labels.rows_a_label:.1f} rows a label (median {labels.median_rows_a_label:.0f}); "
+        f"{labels.share_with_at_most_5_rows:.0%} of the labels have at most 5",
+    ]
+
+
+def _show(out: Output, advice: Advice) -> None:
+    slices = ("head", "torso", "tail", "unseen")
+    header = ["augmentation", "labels tried", "seeds", advice.metric, "95 % interval", "p", "P@1", *slices]
+    rows = []
+    for entry in advice.ranking:
+        gain = entry.gains["all"][advice.metric]
+        rows.append(
+            [
+                entry.candidate.name,
+                f"{entry.labels:,}",
+                f"{entry.seeds}",
+                f"{gain.mean:+.2f}",
+                f"{gain.low:+.2f} to {gain.high:+.2f}",
+                f"{entry.p:.3f}",
+                f"{entry.gains['all']['P@1'].mean:+.2f}",
+                *(_gain(entry, name, advice.metric) for name in slices),
+            ]
+        )
+    tried = len(advice.probes)
+    out.text()
+    title = (
+        f"Gain of {advice.model} over no augmentation, in points ({tried} trainings, {advice.seconds:.0f} s):"
+    )
+    out.table(header, rows, title=title)
+
+
+def _gain(entry: Ranked, name: str, metric: str) -> str:
+    return f"{entry.gains[name][metric].mean:+.2f}" if name in entry.gains else "-"
+
+
+def as_dict(advice: Advice) -> dict[str, Any]:
+    """Plain values, for JSON."""
+    from dataclasses import asdict
+
+    return {
+        "model": advice.model,
+        "metric": advice.metric,
+        "chosen": {"method": advice.chosen.method or None, "settings": dict(advice.chosen.settings)},
+        "reason": advice.reason,
+        "seconds": round(advice.seconds, 1),
+        "ranking": [
+            {
+                "augmentation": entry.candidate.name,
+                "method": entry.candidate.method,
+                "settings": dict(entry.candidate.settings),
+                "share_of_labels": entry.share,
+                "rows": entry.rows,
+                "labels": entry.labels,
+                "seeds": entry.seeds,
+                "p": entry.p,
+                "gains": {
+                    name: {metric: asdict(gain) for metric, gain in of_slice.items()}
+                    for name, of_slice in entry.gains.items()
+                },
+            }
+            for entry in advice.ranking
+        ],
+        "probes": [
+            {
+                "augmentation": probe.candidate.name,
+                "round": probe.round,
+                "rows": probe.rows,
+                "labels": probe.labels,
+                "seed": probe.seed,
+                "seconds": round(probe.seconds, 2),
+            }
+            for probe in advice.probes
+        ],
+    }
