@@ -9,12 +9,12 @@ import errno
 import html
 import os
 import re
-import secrets
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tailwright.errors import InputError
 from tailwright.store.errors import errors_of_writing
+from tailwright.store.whole_file import sibling, write_whole
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5a6472; --paper: #fff; --card: #f5f7f9;
@@ -31,7 +31,7 @@ body { margin: 0 auto; padding: 1rem; max-width: 60rem; background: var(--paper)
 h1 { font-size: 1.6rem; line-height: 1.2 }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem }
 p { max-width: 44rem }
-svg { display: block; width: 100%; max-width: 44rem; height: auto }
+svg[role="img"] { display: block; width: 100%; max-width: 44rem; height: auto }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem }
 figure { margin: 1rem 0 }
@@ -101,19 +101,20 @@ def table(
     )
 
 
-def section(title: str, *parts: str) -> str:
-    """A heading over parts that are HTML already."""
-    return f"<section><h2>{escaped(title)}</h2>\n{chr(10).join(parts)}</section>"
+def section(title: str, *parts: str, anchor: str = "") -> str:
+    """A heading over parts that are HTML already; links within the page lead to its `anchor`."""
+    name = f' id="{escaped(anchor)}"' if anchor else ""
+    return f"<section{name}><h2>{escaped(title)}</h2>\n{chr(10).join(parts)}</section>"
 
 
-def page(title: str, parts: Sequence[str], footer: str) -> str:
-    """The whole document; `parts` are HTML already."""
+def page(title: str, parts: Sequence[str], footer: str, *, head: str = "", end: str = "") -> str:
+    """The whole document; `parts` are HTML already, and so is what joins the head and the body's end."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n"
         f"<main>\n<h1>{escaped(title)}</h1>\n{chr(10).join(parts)}\n</main>\n"
-        f"<footer><p>{escaped(footer)}</p></footer>\n</body>\n</html>\n"
+        f"<footer><p>{escaped(footer)}</p></footer>\n{end}</body>\n</html>\n"
     )
 
 
@@ -125,24 +126,11 @@ def refuse_unwritable(path: Path) -> None:
         # A rename would put the page in the place of a device or a pipe.
         if path.exists() and not path.is_file():
             raise InputError("is no plain file", expected="a new file or one to replace", path=path)
-        staged = _sibling(path)
+        staged = sibling(path)
         staged.open("xb").close()
         staged.unlink()
 
 
 def write_page(path: Path, content: str) -> None:
     """The whole file or none: it is written beside its place and renamed."""
-    staged = _sibling(path)
-    with errors_of_writing(path):
-        try:
-            with staged.open("xb") as file:
-                file.write(content.encode("utf-8"))
-                file.flush()
-                os.fsync(file.fileno())
-            staged.replace(path)
-        finally:
-            staged.unlink(missing_ok=True)
-
-
-def _sibling(path: Path) -> Path:
-    return path.parent / f".{path.name}.tmp-{secrets.token_hex(4)}"
+    write_whole(path, content.encode("utf-8"))

@@ -1,0 +1,58 @@
+"""`tailwright report`: runs picked by hand in one HTML file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.output import Output
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where each run was trained"),
+    ] = None,
+    path: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str, typer.Option("--title", help="What stands on top.")] = "Tailwright report",
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Runs side by side: metrics, gain by label frequency, curves, similarities, predictions to search, cost.
+
+    One file that opens without a network. Runs of one model, augmentation and number of rows that differ in
+    their seed become one line with a standard deviation; a run without augmentation is what the others of its
+    model are compared with.
+
+    Example: `tailwright report runs/plain runs/gandalf --out report.html`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+
+    from tailwright.study.report import write_report
+    from tailwright.study.report.document import plotly_js
+    from tailwright.study.report.picked import picked_outcomes
+
+    plotly_js()
+    outcomes, exams = picked_outcomes(runs, data)
+    words = [*map(str, runs), *(["--data", str(data)] if data else []), "--out", str(path)]
+    command = shlex.join(["tailwright", "report", *words])
+    write_report(path, outcomes, exams, title=title, command=command)
+    out.text(f"wrote {path}")
+    out.result(
+        {
+            "report": str(path),
+            "bytes": path.stat().st_size,
+            "runs": [str(run) for run in runs],
+            "titles": [outcome.cell.title for outcome in outcomes],
+        }
+    )
