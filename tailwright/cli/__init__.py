@@ -8,8 +8,10 @@ import typer
 
 from tailwright import __version__
 from tailwright.cli import (
+    advise,
     augment,
     augmenters,
+    compare,
     convert,
     demo,
     evaluate,
@@ -17,6 +19,8 @@ from tailwright.cli import (
     inspect,
     models,
     predict,
+    report,
+    study,
     train,
 )
 from tailwright.errors import TailwrightError
@@ -41,6 +45,10 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("graph")(graph.graph)
+app.command("study")(study.study)
+app.command("compare")(compare.compare)
+app.command("report")(report.report)
+app.command("advise")(advise.advise)
 app.command("models")(models.models)
 app.command("augmenters")(augmenters.augmenters)
 

@@ -1,0 +1,168 @@
+"""`tailwright study`: a grid of trainings, with tables and a report of what came out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.output import Output
+from tailwright.errors import InputError
+
+if TYPE_CHECKING:
+    from tailwright.study.runner import Ran, Study
+
+CLAIMS = "claims"
+
+
+def study(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare; or the word `claims`.")
+    ],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR", help="Studies to judge claims by.")
+    ] = None,
+    place: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The study's folder.", show_default=False)
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="How many cells are run at a time.")] = 1,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="PATTERN", help="Only cells with this in their name (* and ? work)."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the cells and what is left to do; run nothing.")
+    ] = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Train every dataset x model x augmentation x fraction x seed of a plan, and compare what came out.
+
+    A plan is a TOML file that shows the whole experiment at a glance:
+
+        seeds = [0, 1, 2]
+        fractions = [0.05, 1.0]
+        [datasets]
+        mine = "data/"
+        [models.linear]
+        [models.twin]
+        [augmentations.none]
+        [augmentations.gandalf]
+
+    Each cell of that grid is trained in a process of its own and kept in DIR/cells. A finished cell is never
+    run again, a failed one is recorded and the rest goes on. Stopped or killed, the same command goes on
+    where it was; several may work on one DIR. In the end DIR has results.parquet, tables.md, tables.tex and
+    report.html.
+
+    `tailwright study claims DIR...` judges the claims in studies/claims.toml by finished studies instead, and
+    writes docs/results/claims.md, or the file that `--out` names.
+
+    Example: `tailwright study studies/demo.toml --out demo-study --workers 2`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+    if str(file) == CLAIMS:
+        _judge_claims(out, folders or [], place)
+        return
+    if folders:
+        raise InputError(
+            f"found {str(folders[0])!r} behind {file}", expected="one plan; the folder is --out DIR"
+        )
+    if place is None:
+        raise InputError("found no --out", expected="--out DIR, the study's folder")
+
+    from tailwright.study.conclusion import conclude
+    from tailwright.study.plan import read_plan
+    from tailwright.study.runner import prepared, run_study
+
+    planned = prepared(read_plan(file), place)
+    if not planned.keys(only):
+        some = next(iter(planned.keys().values())).title
+        raise InputError(
+            f"--only {only!r} is in the name of no cell", expected=f"a part of one such as {some!r}"
+        )
+    for reason in planned.plan.left_out:
+        out.note(f"left out: {reason}")
+    if dry_run:
+        _show_plan(out, planned, only)
+        return
+    try:
+        ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not quiet)
+    except KeyboardInterrupt:
+        out.note("what is finished stays; the same command goes on from here")
+        raise
+    command = shlex.join(["tailwright", "study", str(file), "--out", str(place)])
+    written = conclude(planned, command, out.note)
+    out.text(f"{ran.finished} of {ran.asked} cells are finished, {len(ran.failed)} failed")
+    for name, reason in ran.failed.items():
+        out.text(f"failed: {name}: {reason}")
+    for path in written:
+        out.text(f"wrote {path}")
+    out.result(_facts(planned, ran, written))
+    if ran.failed:
+        raise typer.Exit(1)
+
+
+def _judge_claims(out: Output, folders: Sequence[Path], page: Path | None) -> None:
+    """The verdict on every claim of the ledger, in a table and as a page."""
+    from tailwright.study.claims import PAGE, claims_command
+
+    written = page or PAGE
+    judged = claims_command(folders, out=written)
+    out.table(["claim", "verdict", ""], [[one.claim.id, one.verdict, one.why] for one in judged])
+    out.text(f"wrote {written}")
+    verdicts = [{"claim": one.claim.id, "verdict": one.verdict, "why": one.why} for one in judged]
+    out.result({"claims": verdicts, "page": str(written)})
+
+
+def _facts(planned: Study, ran: Ran, written: list[Path]) -> dict[str, Any]:
+    return {
+        "study": str(planned.folder),
+        "cells": ran.asked,
+        "finished": ran.finished,
+        "failed": ran.failed,
+        "left_out": list(planned.plan.left_out),
+        "seconds": round(ran.seconds, 3),
+        "files": [path.name for path in written],
+    }
+
+
+def _show_plan(out: Output, planned: Study, only: str | None) -> None:
+    """Every cell with its state, and an estimate of what is left."""
+    from tailwright.study.estimate import in_words
+
+    estimate = planned.estimate()
+    cells = planned.keys(only)
+    states = {
+        key: "finished" if planned.is_finished(key) else "failed" if planned.reason(key) else "to do"
+        for key in cells
+    }
+    expected = {key: estimate.of(cell) for key, cell in cells.items()}
+    out.table(
+        ["cell", "key", "state", "about"],
+        [
+            [cell.title, key, states[key], "" if (s := expected[key]) is None else in_words(s)]
+            for key, cell in cells.items()
+        ],
+    )
+    left = [cell for key, cell in cells.items() if states[key] != "finished"]
+    seconds = estimate.left(left, [], 1)
+    about = "" if seconds is None else f", about {in_words(seconds)} with one worker"
+    out.text(f"{len(cells) - len(left)} of {len(cells)} cells are finished{about if left else ''}")
+    out.result(
+        {
+            "study": str(planned.folder),
+            "cells": [
+                {"key": key, "cell": cell.as_dict(), "state": states[key], "seconds": expected[key]}
+                for key, cell in cells.items()
+            ],
+            "left_out": list(planned.plan.left_out),
+            "seconds_left": seconds,
+        }
+    )

@@ -1,0 +1,93 @@
+"""`Cell`: one training of a study, named by everything that can change its result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tailwright.errors import InputError, quoted
+
+BASELINE = "none"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is trained, on what, and with which seed.
+
+    | field | meaning |
+    |---|---|
+    | `dataset`, `path` | its name in the study, and where it is read from |
+    | `model`, `variant`, `settings` | the model; a name for what is set, empty for the default; what is set |
+    | `augmentation` | how the study calls it, such as "gandalf w/o SA"; "none" is the baseline |
+    | `augment`, `augment_settings` | the methods behind that name, and what is set of each |
+    | `fraction` | the nested share of the training rows that is left after validation rows are held out |
+    | `valid` | the share of the training rows that is held out as validation rows |
+    | `seed` | of the training; which rows are held out or left never depends on it |
+    | `search` | `METHOD.SETTING` or `SETTING` to values: the best of them on validation rows is kept |
+    """
+
+    dataset: str
+    path: str
+    model: str
+    augmentation: str = BASELINE
+    augment: tuple[str, ...] = ()
+    augment_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variant: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fraction: float = 1.0
+    valid: float = 0.1
+    seed: int = 0
+    search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    search_metric: str = "P@1"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise ValueError(f"fraction must be in (0, 1], got {self.fraction}")
+        if not 0 <= self.valid < 1:
+            raise ValueError(f"valid must be in [0, 1), got {self.valid}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be >= 0, got {self.seed}")
+        if self.search and not self.valid:
+            raise ValueError("search needs validation rows, got valid = 0")
+
+    @property
+    def system(self) -> str:
+        """Model and settings in one name: `twin`, or `twin (small)` for the variant `small`."""
+        return f"{self.model} ({self.variant})" if self.variant else self.model
+
+    @property
+    def title(self) -> str:
+        """All that tells this cell from the others of its study, for people."""
+        parts = [self.dataset, self.system, self.augmentation, f"{self.fraction:.4g}", f"seed {self.seed}"]
+        return " / ".join(parts)
+
+    def key(self, data: str, code: str) -> str:
+        """The name of the cell's folder, out of digests of the data and of the code, and all that is asked.
+
+        Names count for nothing: a cell that another study calls otherwise is the same cell.
+        """
+        asked = self.as_dict()
+        for name in ("dataset", "path", "augmentation", "variant"):
+            del asked[name]
+        if not self.search:
+            del asked["search_metric"]
+        text = json.dumps({**asked, "data": data, "code": code}, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `cell_from` reads them."""
+        return asdict(self)
+
+
+def cell_from(values: Any) -> Cell:
+    """The cell that `as_dict` wrote; an InputError for anything else."""
+    try:
+        known = dict(values)
+        known["augment"] = tuple(known.get("augment", ()))
+        known["search"] = {name: tuple(tried) for name, tried in dict(known.get("search", {})).items()}
+        return Cell(**known)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"found {quoted(values)} ({error})", expected="a cell of a study") from error

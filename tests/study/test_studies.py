@@ -1,0 +1,125 @@
+"""Every study under studies/ runs by the real command on a toy corpus, with its settings made small."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from toy_study import toy_corpus, write_data
+
+from tailwright.models import models
+from tailwright.settings import settings_from
+from tailwright.study import trial
+from tailwright.study.cells import Cell
+from tailwright.study.exam import Exam
+from tailwright.study.plan import read_plan
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+STUDIES = sorted(path for path in (ROOT / "studies").glob("*.toml") if path.name != "claims.toml")
+# What keeps a training on a toy corpus short, by model.
+SMALL = {
+    "astec": {"width": 16, "surrogate_epochs": 1, "extreme_epochs": 1, "rerank_epochs": 1},
+    "linear": {"trees": 1},
+    "twin": {"width": 16, "epochs": 1},
+}
+SETTING = re.compile(r"^([a-z_]+|\"[^\"]+\") = ")
+
+
+def every_study(check):
+    return pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)(check)
+
+
+@pytest.fixture
+def planned(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("TAILWRIGHT_DATA", str(tmp_path))
+    return read_plan(path)
+
+
+def test_there_are_studies():
+    assert {"label-texts", "demo", "search"} <= {path.stem for path in STUDIES}
+
+
+@every_study
+def test_every_line_of_a_study_is_explained(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    bare = [
+        line
+        for before, line in zip(["", *lines], lines, strict=False)
+        if (SETTING.match(line) or line.startswith("["))
+        and "#" not in line
+        and not before.startswith(("#", "["))
+    ]
+    # `title`, and `method` below a name that says the same, explain themselves.
+    assert [
+        line for line in bare if not line.startswith(("title", "path", "seeds = {", "soft", "[datasets]"))
+    ] == []
+
+
+@every_study
+def test_a_study_trains_on_a_toy_corpus(path, planned, tmp_path):
+    """One cell of each model with each augmentation, as a worker would do it."""
+    exam = Exam("toy", toy_corpus())
+    cells = {(cell.system, cell.augmentation): cell for cell in reversed(planned.listed)}
+    assert any(cell.augment for cell in cells.values())
+    for number, cell in enumerate(cells.values()):
+        small = Cell(
+            **{
+                **cell.as_dict(),
+                "fraction": 1.0,
+                "settings": {**cell.settings, **SMALL.get(cell.model, {})},
+                "search": {name: values[:2] for name, values in cell.search.items()},
+            }
+        )
+        outcome = trial.tried(small, "key", exam, tmp_path / str(number), curves=planned.curves)
+        assert outcome.metrics["P@1"] > 0, cell.title
+        assert set(outcome.chosen) == set(cell.search)
+
+
+def test_label_texts_is_the_study_that_it_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("TAILWRIGHT_DATA", str(tmp_path))
+    plan = read_plan(ROOT / "studies" / "label-texts.toml")
+    seeds: dict = {}
+    for cell in plan.listed:
+        seeds.setdefault((cell.dataset, cell.fraction), set()).add(cell.seed)
+    assert seeds == {
+        ("winapi-seealso", 0.05): {0},
+        ("winapi-seealso", 1.0): {0, 1, 2},
+        ("tibkat-keywords-titles", 0.05): {0},
+        ("tibkat-keywords-titles", 1.0): {0},
+        ("cve-libraries", 0.05): {0, 1, 2},
+        ("cve-libraries", 1.0): {0, 1, 2},
+    }
+    assert {cell.model for cell in plan.listed} == {"linear", "twin", "astec"}
+    assert [line.partition(":")[0] for line in plan.left_out] == [
+        "linear x labelmix",
+        "linear x labelmix w/o SA",
+    ]
+
+
+def test_the_settings_of_astec_are_those_of_its_benchmark(monkeypatch, tmp_path):
+    from bench_astec import QUICK
+
+    monkeypatch.setenv("TAILWRIGHT_DATA", str(tmp_path))
+    plan = read_plan(ROOT / "studies" / "label-texts.toml")
+    kind = models.get("astec").Settings
+    (settings,) = {repr(settings_from(kind, c.settings)) for c in plan.listed if c.model == "astec"}
+    assert settings == repr(settings_from(kind, QUICK))
+
+
+def test_a_study_over_data_that_is_nowhere_names_the_variable(monkeypatch):
+    monkeypatch.delenv("TAILWRIGHT_DATA", raising=False)
+    with pytest.raises(Exception, match=r"\$TAILWRIGHT_DATA is not set, expected that environment variable"):
+        read_plan(ROOT / "studies" / "label-texts.toml")
+
+
+def test_the_demo_study_runs_by_the_real_command(tmp_path, capsys):
+    from tailwright.cli import run
+
+    text = (ROOT / "studies" / "demo.toml").read_text(encoding="utf-8")
+    text = text.replace('"demo:5000"', f'"{write_data(tmp_path / "data")}"').replace("[0, 1]", "[0]")
+    (tmp_path / "demo.toml").write_text(text.replace("[0.1, 1.0]", "[1.0]"), encoding="utf-8")
+    arguments = ["study", str(tmp_path / "demo.toml"), "--out", str(tmp_path / "s"), "-q"]
+    assert run([*arguments, "--only", "linear"]) == 0
+    assert "2 of 2 cells are finished, 0 failed" in capsys.readouterr().out
+    assert "not run yet" in (tmp_path / "s" / "tables.md").read_text(encoding="utf-8")
