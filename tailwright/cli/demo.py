@@ -10,7 +10,7 @@ import typer
 
 from tailwright.cli.inspect import show_report
 from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
-from tailwright.cli.output import Output
+from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
     from tailwright.cli.demo_story import Comparison, Trial
@@ -22,7 +22,6 @@ CAVEAT = (
     "One seed; the interval is that of the test rows alone. twin reads label texts anyway, so as rows they\n"
     "have little to add; a model that does not read them, such as linear, has more to gain."
 )
-TEXT_WIDTH = 90
 
 
 def demo(
@@ -116,7 +115,7 @@ def show_gains(out: Output, comparison: Comparison) -> None:
     out.table(
         ["R@10 with gandalf against without", "points", "95 % interval", "rows", "so it is"],
         [
-            [name, f"{g.mean:+.2f}", f"{g.low:+.2f} to {g.high:+.2f}", f"{g.rows:,}", g.verdict]
+            [name, f"{g.mean:+.2f}", f"{g.low:+.2f} to {g.high:+.2f}", f"{g.rows:,}", g.in_words]
             for name, g in comparison.by_slice.items()
         ],
     )
@@ -131,7 +130,7 @@ def show_examples(out: Output, comparison: Comparison, test_rows: int) -> None:
         out.text("What twin says of them without and with gandalf (* is right):")
     for example in comparison.examples:
         out.text()
-        out.text(f"  {_cut(example.text)}")
+        out.text(f"  {cut(example.text)}")
         for name, said in (("without", example.before), ("with", example.after)):
             shown = "; ".join(f"*{label}" if right else label for label, right in said)
             out.text(f"    {name:<7} -> {shown or 'nothing'}")
@@ -151,7 +150,3 @@ def choice_rule(comparison: Comparison, test_rows: int) -> str:
         f"{test_rows:,} test rows, fewer on {telling.worse:,}.\n"
         f"Drawn by chance in that proportion, {better} better and {worse} worse."
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_WIDTH else text[: TEXT_WIDTH - 1] + "…"

@@ -54,7 +54,7 @@ def summary(comparison: Comparison) -> str:
     sides: dict[str, list[str]] = {}
     for name, gain in comparison.by_slice.items():
         where = "overall" if name == "all" else f"on {name} labels"
-        sides.setdefault(gain.verdict, []).append(f"{where} ({gain.mean:+.2f} points)")
+        sides.setdefault(gain.in_words, []).append(f"{where} ({gain.mean:+.2f} points)")
     said = "; ".join(f"{verdict} {', '.join(places)}" for verdict, places in sides.items())
     return f"R@{GAIN_AT} of {AUGMENTED} against {PLAIN}: {said or 'nothing to compare'}."
 
@@ -142,7 +142,7 @@ def _compared(caption: str, header: Sequence[str], values: Mapping[str, Sequence
 def _gains(trials: Mapping[str, Trial], comparison: Comparison) -> list[str]:
     against = f"{AUGMENTED} against {PLAIN}"
     rows = [
-        [name, f"{gain.mean:+.2f}", f"{gain.low:+.2f} to {gain.high:+.2f}", f"{gain.rows:,}", gain.verdict]
+        [name, f"{gain.mean:+.2f}", f"{gain.low:+.2f} to {gain.high:+.2f}", f"{gain.rows:,}", gain.in_words]
         for name, gain in comparison.by_slice.items()
     ]
     return [

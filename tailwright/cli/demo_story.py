@@ -12,7 +12,10 @@ import numpy as np
 import tailwright as tw
 from tailwright.data.corpus import Corpus
 from tailwright.evaluation import sliced_metrics
-from tailwright.evaluation.compare import Gain, TellingRows, recall_gain, telling_rows
+from tailwright.evaluation.bootstrap import Difference, difference
+from tailwright.evaluation.compare import TellingRows, telling_rows
+from tailwright.evaluation.draws import Drawn, Draws
+from tailwright.evaluation.row_parts import row_parts
 from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import measured, ranked
 
@@ -84,8 +87,8 @@ class Example:
 class Comparison:
     """Twin with augmentation against twin without: R@10 gained, and rows that show it."""
 
-    by_slice: dict[str, Gain]
-    by_bucket: dict[str, Gain | None]
+    by_slice: dict[str, Difference]
+    by_bucket: dict[str, Difference | None]
     telling: TellingRows
     examples: list[Example]
 
@@ -108,8 +111,14 @@ def compared(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Comparis
     test, counts = rows_to_judge(corpus), corpus.labels.counts
     before, after = trials[PLAIN].top, trials[AUGMENTED].top
 
-    def gain(mask: np.ndarray) -> Gain | None:
-        return recall_gain(before, after, test.targets, mask, GAIN_AT, test.excluded)
+    draws, metric = Draws(len(test), seed=seed), f"R@{GAIN_AT}"
+
+    def gain(mask: np.ndarray) -> Difference | None:
+        was, now = (
+            Drawn.of(row_parts(top, test.targets, None, [metric], test.excluded, mask), draws)
+            for top in (before, after)
+        )
+        return difference([was], [now], metric)
 
     slices = head_torso_tail(counts)
     everything = np.ones(len(counts), dtype=bool)

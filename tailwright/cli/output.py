@@ -49,6 +49,15 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def cut(text: str, width: int = 90) -> str:
+    """`text` on one line of a terminal: what is longer than `width` ends in an ellipsis.
+
+    >>> cut("a long story", 7)
+    'a long…'
+    """
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells as aligned lines; a column of numbers stands to the right.
 

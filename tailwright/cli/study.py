@@ -29,6 +29,10 @@ def study(
     place: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The study's folder.", show_default=False)
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE.toml", help="The claims.", show_default="studies/claims.toml"),
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="How many cells are run at a time.")] = 1,
     only: Annotated[
         str | None,
@@ -60,16 +64,18 @@ def study(
     where it was; several may work on one DIR. In the end DIR has results.parquet, tables.md, tables.tex and
     report.html.
 
-    `tailwright study claims DIR...` judges the claims in studies/claims.toml by finished studies instead, and
-    writes docs/results/claims.md, or the file that `--out` names.
+    `tailwright study claims DIR...` judges the claims in studies/claims.toml (or `--ledger`) by finished
+    studies instead, and writes docs/results/claims.md, or the file that `--out` names.
 
     Example: `tailwright study studies/demo.toml --out demo-study --workers 2`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
     if str(file) == CLAIMS:
-        _judge_claims(out, folders or [], place)
+        _judge_claims(out, folders or [], ledger, place)
         return
+    if ledger is not None:
+        raise InputError(f"found --ledger behind {file}", expected="`tailwright study claims DIR...`")
     if folders:
         raise InputError(
             f"found {str(folders[0])!r} behind {file}", expected="one plan; the folder is --out DIR"
@@ -109,12 +115,12 @@ def study(
         raise typer.Exit(1)
 
 
-def _judge_claims(out: Output, folders: Sequence[Path], page: Path | None) -> None:
+def _judge_claims(out: Output, folders: Sequence[Path], ledger: Path | None, page: Path | None) -> None:
     """The verdict on every claim of the ledger, in a table and as a page."""
-    from tailwright.study.claims import PAGE, claims_command
+    from tailwright.study.claims import LEDGER, PAGE, claims_command
 
     written = page or PAGE
-    judged = claims_command(folders, out=written)
+    judged = claims_command(folders, ledger or LEDGER, written)
     out.table(["claim", "verdict", ""], [[one.claim.id, one.verdict, one.why] for one in judged])
     out.text(f"wrote {written}")
     verdicts = [{"claim": one.claim.id, "verdict": one.verdict, "why": one.why} for one in judged]

@@ -1,8 +1,4 @@
-"""Two rankings of the same rows side by side: by how much recall differs, and which rows show it.
-
-Means of a slice are over the rows that carry a label of it, as in `sliced_metrics`. The interval of a
-difference is that of the rows at hand: it says what other test rows might give, not what another seed would.
-"""
+"""Two rankings of the same rows side by side: which rows and which labels show the difference."""
 
 from __future__ import annotations
 
@@ -12,56 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.evaluation.judged import judge
+from tailwright.evaluation.metrics import add_up_rows, count_labels
 from tailwright.evaluation.ranking import TopK
+from tailwright.evaluation.row_parts import row_parts
 from tailwright.streams import stream
-
-WIDTH_OF_95_PERCENT = 1.96  # standard errors to each side, where many rows are averaged
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A mean difference over `rows`, in points of percent, with the ends of its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-    rows: int
-
-    @property
-    def verdict(self) -> str:
-        """In a word: "better", "worse", or "no clear difference" where zero is inside the interval."""
-        if self.low > 0:
-            return "better"
-        return "worse" if self.high < 0 else "no clear difference"
-
-
-def recall_gain(
-    before: np.ndarray | TopK,
-    after: np.ndarray | TopK,
-    truth: sparse.sparray,
-    mask: np.ndarray,
-    k: int,
-    excluded: sparse.sparray | None = None,
-) -> Gain | None:
-    """The gain in R@k on the labels in `mask` (labels,); None if no row carries one of them.
-
-    >>> truth = sparse.csr_array(np.array([[1, 0], [0, 1], [1, 0]]))
-    >>> before, after = np.array([[1], [1], [1]]), np.array([[0], [1], [0]])
-    >>> gain = recall_gain(before, after, truth, np.array([True, False]), k=1)
-    >>> gain.mean, gain.rows
-    (100.0, 2)
-    """
-    was, mass = found_of_rows(before, truth, mask, k, excluded)
-    now, _ = found_of_rows(after, truth, mask, k, excluded)
-    counted = mass > 0
-    rows = int(counted.sum())
-    if not rows:
-        return None
-    difference = 100.0 * (now[counted] - was[counted]) / mass[counted]
-    # One row has no spread to be measured, so its interval is all that a recall can do.
-    spread = float(difference.std(ddof=1)) / np.sqrt(rows) if rows > 1 else 100.0
-    mean, reach = float(difference.mean()), WIDTH_OF_95_PERCENT * spread
-    return Gain(mean, mean - reach, mean + reach, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +40,10 @@ def telling_rows(
     So many of them are better and worse as among all such rows, and at least one of each if there are any:
     a choice of the best cases would tell a fairy tale.
     """
-    was, _ = found_of_rows(before, truth, mask, k, excluded)
-    now, _ = found_of_rows(after, truth, mask, k, excluded)
-    gained = now - was
+    was, now = (
+        row_parts(top, truth, None, [f"P@{k}"], excluded, mask).found[:, 0] for top in (before, after)
+    )
+    gained = k * (now - was)
     better, worse = np.flatnonzero(gained > 0), np.flatnonzero(gained < 0)
     shown_better, shown_worse = shares(len(better), len(worse), count)
     draw = stream(seed, "telling-rows")
@@ -121,17 +72,40 @@ def shares(one: int, other: int, count: int) -> tuple[int, int]:
     return first, count - first
 
 
-def found_of_rows(
-    top_ids: np.ndarray | TopK,
+@dataclass(frozen=True, eq=False)
+class LabelHits:
+    """How often each label was found by two rankings, and how often it could have been."""
+
+    before: np.ndarray  # (labels,) float64: truth found among the first k
+    after: np.ndarray  # (labels,) float64
+    there: np.ndarray  # (labels,) float64: truth there is
+
+    def most_changed(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """(labels that gained most, labels that lost most), at most `count` each, the largest change first.
+
+        Of equal changes, that of the label with less truth comes first: more of it changed.
+        """
+        change = self.after - self.before
+        order = np.lexsort((np.arange(len(change)), self.there, -np.abs(change)))
+        return order[change[order] > 0][:count], order[change[order] < 0][:count]
+
+
+def label_hits(
+    before: np.ndarray | TopK,
+    after: np.ndarray | TopK,
     truth: sparse.sparray,
-    mask: np.ndarray,
     k: int,
     excluded: sparse.sparray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each row (rows,): how much of its truth in `mask` is among the first k, and how much there is."""
-    judged = judge(top_ids, truth, None, (k,), excluded)
-    kept = judged.truth.copy()
-    kept.data = np.where(mask[kept.indices], kept.data, 0.0)
-    said = np.nonzero(judged.cut >= 0)
-    first = sparse.csr_array((np.ones(len(said[0])), (said[0], judged.cut[said])), shape=kept.shape)
-    return kept.multiply(first).sum(axis=1), kept.sum(axis=1)
+) -> LabelHits:
+    """Hits among the first k of each label, in both rankings.
+
+    >>> truth = sparse.csr_array(np.array([[1, 0], [1, 1]]))
+    >>> hits = label_hits(np.array([[1], [1]]), np.array([[0], [0]]), truth, k=1)
+    >>> hits.before.tolist(), hits.after.tolist(), hits.there.tolist()
+    ([0.0, 1.0], [2.0, 0.0], [2.0, 1.0])
+    """
+    counts = []
+    for top in (before, after):
+        judged = judge(top, truth, None, (k,), excluded)
+        counts.append(count_labels(judged, add_up_rows(judged, judged.truth.data).places))
+    return LabelHits(counts[0].hits[:, 0], counts[1].hits[:, 0], counts[0].mass)

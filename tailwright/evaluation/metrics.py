@@ -102,9 +102,19 @@ def f1_by_label(
 
 def add_up_rows(judged: Judged, values: np.ndarray) -> RowSums:
     """Sums over rows for the truth with other `values`: a zero takes a label out of truth and hits."""
-    from tailwright.kernels.metrics import QUANTITIES, ROWS_A_BLOCK, score_rankings
+    from tailwright.kernels.metrics import ROWS_A_BLOCK
 
-    blocks = -(-judged.rows // ROWS_A_BLOCK)
+    sums, rows_with_truth, places = add_up_blocks(judged, values, ROWS_A_BLOCK)
+    return RowSums(sums.sum(axis=0), int(rows_with_truth.sum()), places)
+
+
+def add_up_blocks(
+    judged: Judged, values: np.ndarray, rows_a_block: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same by blocks of rows: sums (blocks, quantities, ks), rows with truth (blocks,), places."""
+    from tailwright.kernels.metrics import QUANTITIES, score_rankings
+
+    blocks = -(-judged.rows // rows_a_block)
     sums = np.zeros((blocks, QUANTITIES, len(judged.ks)))
     rows_with_truth = np.zeros(blocks, dtype=np.int64)
     places = np.full(len(values), -1, dtype=np.int32)
@@ -119,11 +129,12 @@ def add_up_rows(judged: Judged, values: np.ndarray) -> RowSums:
         weights,
         discounts,
         judged.ends,
+        rows_a_block,
         sums,
         rows_with_truth,
         places,
     )
-    return RowSums(sums.sum(axis=0), int(rows_with_truth.sum()), places)
+    return sums, rows_with_truth, places
 
 
 def count_labels(judged: Judged, places: np.ndarray) -> LabelCounts:

@@ -40,7 +40,7 @@ def sliced_metrics(
     from tailwright.kernels.metrics import HITS, WEIGHTED_BEST, WEIGHTED_HITS
 
     judged = judge(top_ids, truth, inverse_propensity, ks, excluded)
-    masks = {name: _checked_mask(name, mask, judged.labels) for name, mask in slices.items()}
+    masks = {name: checked_mask(name, mask, judged.labels) for name, mask in slices.items()}
     whole = add_up_rows(judged, judged.truth.data)
     labels = count_labels(judged, whole.places)
     k = np.array(judged.ks, dtype=np.float64)
@@ -59,7 +59,8 @@ def sliced_metrics(
     return result
 
 
-def _checked_mask(name: str, mask: np.ndarray, labels: int) -> np.ndarray:
+def checked_mask(name: str, mask: np.ndarray, labels: int) -> np.ndarray:
+    """`mask` if it says yes or no for each label; `name` is the slice's."""
     checked = np.asarray(mask)
     if checked.dtype != np.bool_ or checked.shape != (labels,):
         raise ValueError(f"slice {name!r} must be bool ({labels},), got {checked.dtype} {checked.shape}")

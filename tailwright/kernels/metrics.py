@@ -1,7 +1,7 @@
 """Kernels behind the ranking metrics: cut the rankings, add up the rows, count by label.
 
 Sums over rows are taken in blocks of a fixed number of rows and the blocks are added in order, so that the
-result does not depend on the number of threads.
+result does not depend on the number of threads. Blocks of one row give what each row adds.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ def score_rankings(
     weights: np.ndarray,  # (labels,), or empty: then nothing weighted is added up
     discounts: np.ndarray,  # (depth,) of the largest k
     ends: np.ndarray,  # (ks,) ascending, each <= depth
+    rows_a_block: int,
     sums: np.ndarray,  # (blocks, QUANTITIES, ks), filled with zeros
     rows_with_truth: np.ndarray,  # (blocks,), filled with zeros
     places: np.ndarray,  # (stored,), filled with -1: the rank of each true label in its row's ranking
@@ -116,7 +117,7 @@ def score_rankings(
     for block in prange(sums.shape[0]):
         best = np.empty(depth)  # the row's largest y
         weighted_best = np.empty(depth)  # the row's largest q y
-        for row in range(block * ROWS_A_BLOCK, min(rows, (block + 1) * ROWS_A_BLOCK)):
+        for row in range(block * rows_a_block, min(rows, (block + 1) * rows_a_block)):
             start, end = indptr[row], indptr[row + 1]
             size = 0
             weighted_size = 0

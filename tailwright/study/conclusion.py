@@ -11,7 +11,7 @@ from tailwright.study.outcomes import outcomes_of
 from tailwright.study.report import write_report
 from tailwright.study.results import write_results
 from tailwright.study.runner import Study
-from tailwright.study.tables import write_tables
+from tailwright.study.tables import compared_for, write_tables
 
 
 def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Path]:
@@ -28,9 +28,9 @@ def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Pa
     results = folder / "results.parquet"
     write_results(results, outcomes, plan.title)
     written = [results]
+    compared = compared_for(outcomes, exams, plan.metrics, plan.listed)
     written += write_tables(
-        outcomes,
-        exams,
+        compared,
         folder,
         metrics=plan.metrics,
         title=plan.title,
@@ -45,7 +45,7 @@ def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Pa
             outcomes,
             exams,
             title=plan.title,
-            metrics=plan.metrics,
+            comparisons=compared,
             failed=failed,
             left_out=plan.left_out,
             command=command,

@@ -29,9 +29,23 @@ MARKS = (
 )
 
 
-def write_tables(
+def compared_for(
     outcomes: Iterable[Outcome],
     exams: Mapping[str, Exam],
+    metrics: Sequence[str],
+    cells: Sequence[Cell] = (),
+    draws: int = DRAWS,
+) -> list[Comparison]:
+    """The outcomes compared in these metrics and in those that augmentations are judged by.
+
+    `exams` are by dataset; entries stand in the order of `cells`.
+    """
+    order = list(dict.fromkeys((cell.system, cell.augmentation) for cell in cells))
+    return compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order)
+
+
+def write_tables(
+    compared: Sequence[Comparison],
     folder: Path,
     *,
     metrics: Sequence[str],
@@ -39,19 +53,16 @@ def write_tables(
     cells: Sequence[Cell] = (),
     failed: Mapping[str, str] | None = None,
     left_out: Sequence[str] = (),
-    draws: int = DRAWS,
 ) -> list[Path]:
-    """Write tables.md and tables.tex into `folder`; the same outcomes give the same bytes.
+    """Write tables.md and tables.tex into `folder`; the same comparisons give the same bytes.
 
     | argument | |
     |---|---|
-    | `exams` | by dataset |
+    | `compared` | what `compared_for` gave for the same metrics and cells |
     | `cells` | all that was asked for, in the order of the rows to be; what has no outcome is a dash |
     | `failed` | why a cell has no outcome, by its title |
     | `left_out` | combinations that cannot be, as a plan lists them: "MODEL x AUGMENTATION: reason" |
     """
-    order = list(dict.fromkeys((cell.system, cell.augmentation) for cell in cells))
-    compared = compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order)
     sheets = []
     for table in compared:
         missing = _Missing(table, cells, failed or {}, left_out)

@@ -12,7 +12,8 @@ from tailwright.cli.demo_story import BUCKETS, MODELS, Comparison, Trial, compar
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.evaluation.compare import Gain, TellingRows
+from tailwright.evaluation.bootstrap import Difference
+from tailwright.evaluation.compare import TellingRows
 from tailwright.labels import head_torso_tail
 
 NASTY = "</article><script>alert('x')</script>&<img src=x onerror=y>"
@@ -77,7 +78,11 @@ def test_bands_of_the_curve_have_the_sizes_of_the_slices():
 
 
 def test_the_summary_says_what_became_worse():
-    gains = {"all": Gain(0.1, -1, 1, 9), "tail": Gain(2, 1, 3, 9), "unseen": Gain(-2.5, -3, -1, 9)}
+    gains = {
+        "all": Difference("R@10", 0.1, -1, 1, 0.8, 9, 1),
+        "tail": Difference("R@10", 2, 1, 3, 0.01, 9, 1),
+        "unseen": Difference("R@10", -2.5, -3, -1, 0.01, 9, 1),
+    }
     nothing = TellingRows(np.array([], dtype=np.int64), np.array([]), 0, 0)
     assert summary(Comparison(gains, {}, nothing, [])) == (
         "R@10 of twin+gandalf against twin: no clear difference overall (+0.10 points); "

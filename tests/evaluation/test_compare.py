@@ -1,15 +1,13 @@
-"""Two rankings side by side: the gain is the difference of the metrics, the rows shown are a fair draw."""
+"""Two rankings side by side: the rows shown are a fair draw, the labels shown those that changed most."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tailwright.evaluation import sliced_metrics
-from tailwright.evaluation.compare import Gain, found_of_rows, recall_gain, shares, telling_rows
+from tailwright.evaluation.compare import LabelHits, label_hits, shares, telling_rows
 
 ROWS, LABELS, K = 12, 6, 2
 
@@ -23,59 +21,23 @@ def case(seed: int) -> tuple[np.ndarray, np.ndarray, sparse.csr_array, sparse.cs
     return before, after, sparse.csr_array(truth), sparse.csr_array(excluded * 1.0), draw.random(LABELS) < 0.5
 
 
-@given(st.integers(0, 10_000))
-def test_the_gain_is_the_difference_of_the_recalls_of_the_slice(seed):
-    before, after, truth, excluded, mask = case(seed)
-    gain = recall_gain(before, after, truth, mask, K, excluded)
-    was, now = (
-        sliced_metrics(top, truth, None, {"part": mask}, (K,), excluded)["part"] for top in (before, after)
-    )
-    if gain is None:
-        assert was["rows"] == 0
-        return
-    assert gain.mean == pytest.approx(now[f"R@{K}"] - was[f"R@{K}"])
-    assert gain.rows == was["rows"]
-    assert gain.low <= gain.mean <= gain.high
-
-
-def test_the_interval_holds_the_true_gain_about_95_times_in_100():
-    held, tries, rows = 0, 400, 200
-    truth = sparse.csr_array(np.ones((rows, 1)))
-    for seed in range(tries):
-        draw = np.random.default_rng(seed)
-        was, now = (np.where(draw.random((rows, 1)) < odds, 0, -1) for odds in (0.4, 0.5))
-        gain = recall_gain(was, now, truth, np.array([True]), 1)
-        held += gain.low <= 10 <= gain.high
-    assert 0.92 <= held / tries <= 0.98
-
-
-def test_a_verdict_needs_an_interval_without_zero():
-    words = [Gain(1, low, high, 9).verdict for low, high in ((0.5, 2), (-0.5, 2), (-2, -0.5))]
-    assert words == ["better", "no clear difference", "worse"]
-
-
-def test_one_row_is_never_a_clear_difference():
-    truth = sparse.csr_array(np.array([[1.0]]))
-    gain = recall_gain(np.array([[-1]]), np.array([[0]]), truth, np.array([True]), 1)
-    assert (gain.mean, gain.rows, gain.verdict) == (100, 1, "no clear difference")
-
-
-def test_excluded_pairs_neither_count_nor_take_a_place():
-    truth = sparse.csr_array(np.array([[1.0, 1.0, 0.5]]))
-    excluded = sparse.csr_array(np.array([[1.0, 0, 0]]))
-    found, mass = found_of_rows(np.array([[0, 2]]), truth, np.array([True] * 3), 1, excluded)
-    assert (found.tolist(), mass.tolist()) == ([0.5], [1.5])
+def among_first(top: np.ndarray, excluded: sparse.csr_array) -> np.ndarray:
+    """(rows, labels): 1 where a label is among the first K of its row's ranking without excluded pairs."""
+    skipped, ranked = excluded.toarray(), np.zeros((ROWS, LABELS))
+    for row, ranking in enumerate(top):
+        ranked[row, [label for label in ranking if not skipped[row, label]][:K]] = 1
+    return ranked
 
 
 @given(st.integers(0, 10_000), st.integers(0, 6))
 def test_the_rows_shown_are_rows_that_changed_in_fair_numbers(seed, count):
     before, after, truth, excluded, mask = case(seed)
     telling = telling_rows(before, after, truth, mask, K, count=count, seed=seed, excluded=excluded)
-    was, _ = found_of_rows(before, truth, mask, K, excluded)
-    now, _ = found_of_rows(after, truth, mask, K, excluded)
+    counted = truth.toarray() * mask * (excluded.toarray() == 0)
+    was, now = ((counted * among_first(top, excluded)).sum(axis=1) for top in (before, after))
     assert (telling.better, telling.worse) == ((now > was).sum(), (now < was).sum())
     assert len(set(telling.rows.tolist())) == len(telling.rows) == min(count, telling.better + telling.worse)
-    assert telling.gained.tolist() == (now - was)[telling.rows].tolist()
+    assert np.allclose(telling.gained, (now - was)[telling.rows])
     assert (int((telling.gained > 0).sum()), int((telling.gained < 0).sum())) == shares(
         telling.better, telling.worse, count
     )
@@ -94,3 +56,22 @@ def test_shares_are_in_proportion_and_leave_no_side_out(one, other, count):
     if one + other > count:
         exact = count * one / (one + other)
         assert abs(first - exact) <= max(0.5, 1 - min(exact, count - exact)) + 1e-9
+
+
+@given(st.integers(0, 10_000))
+def test_hits_of_a_label_are_the_rows_that_rank_it_and_have_it(seed):
+    before, after, truth, excluded, _ = case(seed)
+    counted = truth.toarray() * (excluded.toarray() == 0)
+    hits = label_hits(before, after, truth, K, excluded)
+    for top, found in ((before, hits.before), (after, hits.after)):
+        assert np.allclose(found, (counted * among_first(top, excluded)).sum(axis=0))
+    assert np.allclose(hits.there, counted.sum(axis=0))
+
+
+def test_labels_that_changed_most_come_first_and_unchanged_ones_never():
+    hits = LabelHits(
+        np.array([0, 5, 3, 2, 0, 1.0]), np.array([4, 1, 3, 4, 2, 0.0]), np.array([9, 9, 9, 9, 2, 9.0])
+    )
+    gained, lost = hits.most_changed(2)
+    assert (gained.tolist(), lost.tolist()) == ([0, 4], [1, 5])
+    assert [part.tolist() for part in hits.most_changed(9)] == [[0, 4, 3], [1, 5]]

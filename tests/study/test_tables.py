@@ -13,7 +13,7 @@ from ranked_outcomes import exam, outcome
 from tailwright.study.cells import Cell
 from tailwright.study.comparisons import compare_all
 from tailwright.study.sheets import BOLD, Sheet, Shown, in_latex, in_markdown, latex, markdown
-from tailwright.study.tables import write_tables
+from tailwright.study.tables import compared_for, write_tables
 
 EXAM = exam()
 METRICS = ["P@1", "P@5"]
@@ -30,8 +30,10 @@ def made():
 
 def tables(folder, outcomes, **named):
     folder.mkdir(exist_ok=True)
-    asked = {"metrics": METRICS, "title": "A study", "draws": 200, **named}
-    write_tables(outcomes, {o.cell.dataset: EXAM for o in outcomes}, folder, **asked)
+    exams = {o.cell.dataset: EXAM for o in outcomes}
+    asked = {"metrics": METRICS, "title": "A study", **named}
+    compared = compared_for(outcomes, exams, asked["metrics"], named.get("cells", ()), draws=200)
+    write_tables(compared, folder, **asked)
     return (folder / "tables.md").read_text(), (folder / "tables.tex").read_text()
 
 

@@ -90,6 +90,19 @@ def test_runs_of_other_training_rows_are_weighed_by_the_first():
     assert found.differences == same.differences
 
 
+def test_a_long_label_name_does_not_break_the_table(data, tmp_path, capsys):
+    corpus = tw.read(data)
+    names = arrow_strings([f"{name} {'x' * 500}" for name in corpus.labels.names.to_pylist()])
+    long = replace(corpus, labels=replace(corpus.labels, names=names))
+    tw.write(long, tmp_path / "long", format="jsonl")
+    for model in ("popularity", "label-matcher"):
+        tw.train(tw.read(tmp_path / "long"), model, out=tmp_path / model)
+    assert run(["compare", str(tmp_path / "popularity"), str(tmp_path / "label-matcher"), "-q"]) == 0
+    table = capsys.readouterr().out.split("Labels that gained most")[1]
+    assert "x…" in table
+    assert max(map(len, table.splitlines())) < 130
+
+
 def error_of(capsys) -> str:
     printed = capsys.readouterr()
     assert printed.out == ""

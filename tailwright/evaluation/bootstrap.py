@@ -1,0 +1,237 @@
+"""Paired bootstrap over test rows and seeds: how far a difference of metrics could be chance.
+
+Test rows are drawn anew, with replacement, and every side of a comparison is measured on the same draw; with
+several seeds these are drawn anew too. A metric is a ratio of sums over rows (`RowParts`), so in all draws
+it takes two products of row counts with parts: thousands of draws of many rankings take seconds, and
+all comparisons over the same rows share one `Draws`.
+
+* The interval is the 95 % percentile interval of the drawn differences.
+* p comes from their standard error, two-sided and against the normal distribution, not from the share of
+  draws beyond zero: that share cannot fall below one over the number of draws, which would stop `holm` over
+  many comparisons.
+* Three values cannot be drawn anew in many ways. So seeds are drawn from a normal distribution that scatters
+  as they do, without the scatter of rows under each seed, which the draws of rows bring already. As few seeds
+  say little of their scatter, p and interval are those of Student's t where it matters: with degrees of
+  freedom after Welch and Satterthwaite. A single seed against several is taken to scatter as those do. Single
+  seeds on all sides say nothing of it: their difference is that of two trained models, not of two methods.
+* Signs of m rows can be flipped in 2^m ways, so m rows that differ cannot show a difference at p below
+  2^(1 - m). That is the least p there is; below six such rows the interval reaches zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from tailwright.evaluation.draws import DRAWS, Drawn, Draws
+from tailwright.evaluation.row_parts import RowParts
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how many points of percent a metric differs: mean over seeds, 95 % interval, two-sided p.
+
+    `rows` are those that count in the metric, `seeds` the fewest on a side.
+    """
+
+    metric: str
+    mean: float
+    low: float
+    high: float
+    p: float
+    rows: int
+    seeds: int
+
+    @property
+    def verdict(self) -> str:
+        """ "better" or "worse" where p is below 0.05, "=" where chance may have done it."""
+        if self.p >= LEVEL:
+            return "="
+        return "better" if self.mean > 0 else "worse"
+
+    @property
+    def in_words(self) -> str:
+        """The verdict for people who have not read what "=" means."""
+        return "no clear difference" if self.verdict == "=" else self.verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """`factor` times the mean over `seeds` of one metric: what contrasts are sums of."""
+
+    factor: float
+    seeds: Sequence[Drawn]
+    metric: str
+
+    @property
+    def column(self) -> int:
+        return self.seeds[0].metrics.index(self.metric)
+
+    def values(self) -> np.ndarray:
+        """(seeds,)"""
+        return self.factor * np.array([seed.values[self.column] for seed in self.seeds])
+
+    def drawn(self) -> np.ndarray:
+        """(draws, seeds)"""
+        return self.factor * np.stack([seed.drawn[:, self.column] for seed in self.seeds], axis=1)
+
+    def shares(self) -> np.ndarray:
+        """(rows,): what each row adds to the term, mean over seeds."""
+        return np.asarray(self.factor * np.mean([seed.shares[:, self.column] for seed in self.seeds], axis=0))
+
+    def counted(self) -> np.ndarray:
+        """(rows,) bool: whether a row counts in the metric."""
+        return np.any([seed.counted[:, self.column] for seed in self.seeds], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trainings:
+    """What differs by training and is drawn anew together: a contrast of paired seeds, or one term."""
+
+    values: np.ndarray  # (seeds,)
+    drawn: np.ndarray  # (draws, seeds): the rows drawn anew
+
+    @property
+    def seeds(self) -> int:
+        return len(self.values)
+
+    def variance(self) -> float:
+        """Between trainings, without what the rows bring into it; zero for one training.
+
+        Values of seeds differ by the seeds' own scatter, and by the scatter of rows under each seed. The
+        latter is what the draws of rows show already, so it is taken off.
+        """
+        if self.seeds == 1:
+            return 0.0
+        apart = self.drawn - self.drawn.mean(axis=1, keepdims=True)
+        of_rows = float(np.nanvar(apart, axis=0, ddof=1).sum()) / (self.seeds - 1)
+        return max(0.0, float(self.values.var(ddof=1)) - of_rows)
+
+
+def contrast(metric: str, terms: Sequence[Term]) -> Difference | None:
+    """A sum of terms over the same draws, such as a gain, or the difference of two gains; `metric` names it.
+
+    Seeds are paired by position where all terms have equally many. None if a term has no row that counts.
+    """
+    counted = [term.counted() for term in terms]
+    if not all(rows.any() for rows in counted):
+        return None
+    draws = terms[0].seeds[0].draws
+    numbers = [len(term.seeds) for term in terms]
+    sides = [_Trainings(term.values(), term.drawn()) for term in terms]
+    if len(set(numbers)) == 1:
+        whole = [np.sum([getattr(side, part) for side in sides], axis=0) for part in ("values", "drawn")]
+        sides = [_Trainings(*whole)]
+    mean = float(sum(side.values.mean() for side in sides))
+    drawn = np.sum([side.drawn.mean(axis=1) for side in sides], axis=0)
+    drawn = drawn[~np.isnan(drawn)]
+    between, uncertain = _between_seeds(terms, sides)
+    drawn = drawn + math.sqrt(between) * draws.normal[: len(drawn)]
+    variance = float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
+    freedom = max(1.0, variance**2 / uncertain) if uncertain > 0 else math.inf
+    differing = _differing([term.shares() for term in terms])
+    p = max(_two_sided(mean, variance, freedom), min(1.0, 2.0 ** (1 - differing)))
+    low, high = _interval(drawn, mean, freedom)
+    if 2.0 ** (1 - differing) >= LEVEL:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Difference(metric, mean, low, high, p, int(np.any(counted, axis=0).sum()), min(numbers))
+
+
+def difference(before: Sequence[Drawn], after: Sequence[Drawn], metric: str) -> Difference | None:
+    """By how much `after` is ahead of `before`, one `Drawn` a seed on each side."""
+    return contrast(metric, [Term(1.0, after, metric), Term(-1.0, before, metric)])
+
+
+def paired_bootstrap(
+    before: Sequence[RowParts], after: Sequence[RowParts], draws: int = DRAWS, seed: int = 0
+) -> dict[str, Difference]:
+    """The difference in each metric, one `RowParts` a seed on each side.
+
+    A metric that no row counts in is left out.
+
+    >>> was = RowParts(("P@1",), np.array([[0.0]] * 60 + [[1.0]] * 40), np.ones((100, 1)))
+    >>> now = RowParts(("P@1",), np.array([[0.0]] * 40 + [[1.0]] * 60), np.ones((100, 1)))
+    >>> gain = paired_bootstrap([was], [now])["P@1"]
+    >>> gain.mean, gain.verdict, gain.rows
+    (20.0, 'better', 100)
+    """
+    if not before or not after:
+        raise ValueError(f"found {len(before)} and {len(after)} seeds, expected at least one on each side")
+    shared = Draws(len(before[0].found), draws, seed)
+    was, now = ([Drawn.of(parts, shared) for parts in side] for side in (before, after))
+    found = {metric: difference(was, now, metric) for metric in before[0].metrics}
+    return {metric: gain for metric, gain in found.items() if gain is not None}
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The ps adjusted for being many, after Holm: one below 0.05 is a finding among all of them.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted, least = [0.0] * len(ps), 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=lambda place: ps[place])):
+        least = max(least, min(1.0, (len(ps) - rank) * ps[place]))
+        adjusted[place] = least
+    return adjusted
+
+
+def holm_adjusted(found: Sequence[Difference]) -> list[Difference]:
+    """The same differences with p, and so the verdict, adjusted for being many."""
+    adjusted = holm([one.p for one in found])
+    return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _between_seeds(terms: Sequence[Term], sides: Sequence[_Trainings]) -> tuple[float, float]:
+    """The variance of a contrast that comes from its seeds, and how uncertain that is: half its own variance.
+
+    A side of one seed is taken to scatter as the sides of several do. The uncertainty is measured by the
+    product of the variance with and without the rows' part in it: by the former alone, seeds that do not
+    scatter would cost many degrees of freedom; by the latter, seeds that happen to lie close would promise
+    too much.
+    """
+    factors = [term.factor for term in terms] if len(sides) > 1 else [1.0]
+    pairs = list(zip(factors, sides, strict=True))
+    several = [(factor, side) for factor, side in pairs if side.seeds > 1]
+    if not several:
+        return 0.0, 0.0
+    usual = float(np.mean([side.variance() / factor**2 for factor, side in several]))
+    spread = float(np.mean([side.values.var(ddof=1) / factor**2 for factor, side in several]))
+    between = uncertain = 0.0
+    for factor, side in pairs:
+        alone = side.seeds == 1
+        freedom = sum(other.seeds - 1 for _, other in several) if alone else side.seeds - 1
+        own = factor**2 * usual if alone else side.variance() / side.seeds
+        measured = factor**2 * spread if alone else float(side.values.var(ddof=1)) / side.seeds
+        between += own
+        uncertain += own * measured / freedom
+    return between, uncertain
+
+
+def _two_sided(mean: float, variance: float, freedom: float) -> float:
+    if variance <= 0:
+        return 1.0 if mean == 0 else 0.0
+    beyond = -abs(mean) / math.sqrt(variance)
+    return 2.0 * float(special.ndtr(beyond) if math.isinf(freedom) else special.stdtr(freedom, beyond))
+
+
+def _interval(drawn: np.ndarray, mean: float, freedom: float) -> tuple[float, float]:
+    """The percentiles, stretched away from the mean as Student's t is wider than the normal."""
+    if not len(drawn):
+        return mean, mean
+    inside = 1 - LEVEL / 2
+    wider = 1.0 if math.isinf(freedom) else float(special.stdtrit(freedom, inside) / special.ndtri(inside))
+    low, high = np.quantile(drawn, [1 - inside, inside])
+    return mean + wider * (float(low) - mean), mean + wider * (float(high) - mean)
+
+
+def _differing(shares: Sequence[np.ndarray]) -> int:
+    """How many rows add something else on one side than on the other, rounding apart."""
+    largest = max(float(np.abs(share).max(initial=0.0)) for share in shares)
+    return int((np.abs(np.sum(shares, axis=0)) > 1e-6 * largest).sum())
