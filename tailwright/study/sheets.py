@@ -109,7 +109,7 @@ def in_latex(text: str) -> str:
     >>> in_latex("50 % of a_b ± 1")
     '50 \\\\% of a\\\\_b $\\\\pm$ 1'
     """
-    return "".join(_LATEX.get(c, c if c.isascii() else "?") for c in _one_line(text))
+    return "".join(_LATEX.get(c, c if c.isascii() or "À" <= c <= "ÿ" else "?") for c in _one_line(text))
 
 
 def _one_line(text: str) -> str:

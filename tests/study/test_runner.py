@@ -145,6 +145,8 @@ def test_a_plan_needs_a_folder_and_only_claims_take_studies(place, capsys):
     assert "found no --out, expected --out DIR" in capsys.readouterr().err
     assert run(["study", str(place / "plan.toml"), "somewhere", "--out", "x"]) == 2
     assert "found 'somewhere' behind" in capsys.readouterr().err
+    assert run(["study", str(place / "plan.toml"), "--out", "x", "--ledger", "claims.toml"]) == 2
+    assert "found --ledger behind" in capsys.readouterr().err
 
 
 def test_claims_are_judged_by_finished_studies(place, tmp_path, capsys, monkeypatch):
@@ -155,6 +157,8 @@ def test_claims_are_judged_by_finished_studies(place, tmp_path, capsys, monkeypa
     assert said["page"] == str(page)
     assert len(said["claims"]) > 10
     assert page.is_file()
+    assert run(["study", "claims", str(place / "whole"), "--ledger", "none.toml", "--out", str(page)]) == 2
+    assert "none.toml" in capsys.readouterr().err
     assert run(["study", "claims", str(tmp_path), "--out", str(page)]) == 2
     assert "found no study" in capsys.readouterr().err
 
@@ -222,7 +226,12 @@ def wait_for_their_end(out: Path) -> None:
 def test_workers_end_with_their_study_however_it_ends(place, tmp_path, how):
     out = tmp_path / "s"
     with subprocess.Popen(
-        command(place / "plan.toml", out), stderr=subprocess.PIPE, text=True, start_new_session=True
+        command(place / "plan.toml", out),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Tests that run in the background of a shell have SIGINT ignored, and would hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         wait_for_workers(out)
         process.send_signal(how)
