@@ -222,6 +222,15 @@ def wait_for_their_end(out: Path) -> None:
     raise AssertionError("a worker outlived its study")
 
 
+@pytest.fixture
+def not_in_the_background():
+    """Tests that run in the background of a shell have SIGINT ignored, and would hand that on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("not_in_the_background")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_workers_end_with_their_study_however_it_ends(place, tmp_path, how):
     out = tmp_path / "s"
@@ -230,8 +239,6 @@ def test_workers_end_with_their_study_however_it_ends(place, tmp_path, how):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # Tests that run in the background of a shell have SIGINT ignored, and would hand that on.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         wait_for_workers(out)
         process.send_signal(how)
