@@ -137,7 +137,7 @@ def advise(
         raise InputError("found too few rows to hold some out", expected="10 training rows or more")
     tried = list(candidates_for(model, corpus) if candidates is None else candidates)
     search = _Search(corpus, model, metric, budget, seed, clock)
-    with progress(f"probes of {model}", round(budget), "seconds of the budget") as advance:
+    with progress(f"probes of {model}", round(budget), "seconds") as advance:
         search.advance = advance
         left, rounds = tried, 1 + max(1, math.ceil(math.log2(max(len(tried), 1))))
         for rounds_left in range(rounds, 0, -1):
