@@ -270,8 +270,12 @@ class _Search:
         return float(np.clip(self.share * time_each / max(longest, 1e-9), self.share, 1.0))
 
     def _expected(self, share: float) -> float:
-        """Seconds of a probe of that share, from the slowest of the last round."""
-        last = [p for p in self.probes if p.share == self.probes[-1].share]
+        """Seconds of a probe of that share, from the slowest of the last round.
+
+        The first probe of all also loads libraries, so it counts only as long as there is no other.
+        """
+        known = self.probes[1:] or self.probes
+        last = [p for p in known if p.share == known[-1].share]
         return max(p.seconds for p in last) * share / last[0].share
 
     def _elapsed(self) -> float:

@@ -21,7 +21,7 @@ def tiny(tmp_path_factory) -> Path:
 
 
 def test_advice_has_a_ranking_with_intervals_and_the_command_to_run(tiny, capsys):
-    assert run(["advise", str(tiny), "--model", "label-matcher", "--budget", "20s", "--json"]) == 0
+    assert run(["advise", str(tiny), "--model", "label-matcher", "--budget", "1h", "--json"]) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert said["command"].startswith(f"tailwright train {tiny} --out run --model label-matcher --augment")
     first = said["ranking"][0]
@@ -33,7 +33,7 @@ def test_advice_has_a_ranking_with_intervals_and_the_command_to_run(tiny, capsys
 
 
 def test_advice_for_people_names_the_corpus_the_gains_and_the_choice(tiny, capsys):
-    assert run(["advise", str(tiny), "--model", "label-matcher", "--budget", "20s", "-q"]) == 0
+    assert run(["advise", str(tiny), "--model", "label-matcher", "--budget", "1h", "-q"]) == 0
     out = capsys.readouterr().out
     assert "120 training rows" in out
     assert "Gain of label-matcher over no augmentation" in out
