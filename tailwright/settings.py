@@ -60,7 +60,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         options = typing.get_args(kind)
         if type(None) in options and (value is None or value == "none"):
             return None
-        kind = next(option for option in options if option is not type(None))
+        return _first_that_fits(name, value, [option for option in options if option is not type(None)])
     if kind is bool:
         if isinstance(value, bool):
             return value
@@ -71,6 +71,11 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         if value in typing.get_args(kind):
             return value
         raise _wrong(name, value, f"one of {', '.join(map(str, typing.get_args(kind)))}")
+    if typing.get_origin(kind) is tuple:
+        items = [item.strip() for item in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)):
+            raise _wrong(name, value, "a list")
+        return tuple(converted(name, item, typing.get_args(kind)[0]) for item in items if item != "")
     expected = {int: "a whole number", float: "a number", str: "text"}[kind]
     if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
         raise _wrong(name, value, expected)
@@ -81,6 +86,21 @@ def converted(name: str, value: Any, kind: Any) -> Any:
     if kind is int and isinstance(value, float) and number != value:
         raise _wrong(name, value, expected)
     return number
+
+
+def _first_that_fits(name: str, value: Any, kinds: list[Any]) -> Any:
+    """`value` as the first of these types that takes it; the error says what each expects."""
+    first, *others = kinds
+    try:
+        return converted(name, value, first)
+    except InputError as refused:
+        if not others:
+            raise
+        expected = refused.expected
+    try:
+        return _first_that_fits(name, value, others)
+    except InputError as refused:
+        raise _wrong(name, value, f"{expected} or {refused.expected}") from None
 
 
 def _wrong(name: str, value: Any, expected: str) -> InputError:

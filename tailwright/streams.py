@@ -27,3 +27,8 @@ def stream(seed: int, method: str, row: int = 0) -> np.random.Generator:
 def _key(seed: int, method: str) -> int:
     digest = hashlib.blake2b(f"{seed}\0{method}".encode(), digest_size=16).digest()
     return int.from_bytes(digest, "little")
+
+
+def stream_key(seed: int, method: str) -> np.ndarray:
+    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels.philox`)."""
+    return np.frombuffer(_key(seed, method).to_bytes(16, "little"), dtype="<u8")

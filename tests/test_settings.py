@@ -90,3 +90,31 @@ def test_a_wrong_setting_of_a_part_is_one_line(values, line):
     with pytest.raises(InputError) as caught:
         settings_from(Whole, values)
     assert str(caught.value) == line
+
+
+@dataclass(frozen=True)
+class Choices:
+    rows: Literal["tail", "all"] | float = "tail"
+    parts: tuple[str, ...] = ()
+
+
+def test_a_field_of_two_types_takes_what_fits_the_first_or_the_second():
+    assert [settings_from(Choices, {"rows": rows}).rows for rows in ("all", "0.5", 1)] == ["all", 0.5, 1.0]
+    with pytest.raises(InputError, match="rows: found 'head', expected one of tail, all or a number"):
+        settings_from(Choices, {"rows": "head"})
+
+
+def test_a_list_comes_from_text_with_commas_or_from_a_list():
+    for parts in (
+        "a, b",
+        ["a", "b"],
+        ("a", "b"),
+        json.loads(json.dumps(asdict(Choices(parts=("a", "b")))))["parts"],
+    ):
+        assert settings_from(Choices, {"parts": parts}).parts == ("a", "b")
+    assert settings_from(Choices, {"parts": ["a, b"]}).parts == ("a, b",)
+    assert settings_from(Choices, {"parts": ""}).parts == ()
+    with pytest.raises(InputError, match="setting parts: found 3, expected a list"):
+        settings_from(Choices, {"parts": 3})
+    with pytest.raises(InputError, match="setting parts: found 3, expected text"):
+        settings_from(Choices, {"parts": [3]})

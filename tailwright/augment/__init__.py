@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tailwright.training.batches import BatchMix
 
 DOORS = ("rows", "batch", "hidden")
-NEEDS = ("label texts",)
+NEEDS = ("label texts", "WordNet")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class AugmenterCard:
     """What `tailwright augmenters` shows of a method.
 
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
-    that a changed batch has the targets that it had. `needs` says what a corpus must have beside rows.
+    that a changed batch has the targets that it had. `needs` says what there must be beside rows: texts of
+    labels in the corpus, WordNet on the machine.
     """
 
     name: str
@@ -138,9 +139,13 @@ def augment(
     *,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
 ) -> Corpus:
-    """The corpus with the new rows of `method` (a name or an instance) behind its training rows."""
+    """The corpus with the new rows of `method` (a name or an instance) behind its training rows.
+
+    `workers` is as many as the kernels have threads unless given; it makes no difference to the rows.
+    """
+    import numba
     import numpy as np
 
     from tailwright.augment._shared_rows import shared_rows
@@ -150,7 +155,7 @@ def augment(
     weight = np.float32(chosen.settings.weight)
     if not weight:
         return corpus
-    new = shared_rows(chosen, corpus, seed=seed, workers=workers)
+    new = shared_rows(chosen, corpus, seed=seed, workers=workers or numba.get_num_threads())
     return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
 
 

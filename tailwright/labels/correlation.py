@@ -33,7 +33,7 @@ from tailwright.kernels.strongest import UnitRows
 from tailwright.kernels.walk import walk_labels
 from tailwright.labels.vectors import unit_rows
 from tailwright.progress import progress
-from tailwright.streams import stream
+from tailwright.streams import stream_key
 
 METHODS = ("walk", "series")
 HOPS = 4  # of the series
@@ -110,7 +110,7 @@ def _walk(
     by_row: sparse.csr_array, settings: GraphSettings, seed: int, texts: UnitRows, least_similarity: float
 ) -> Fill:
     by_label = by_row.T.tocsr()
-    key = stream(seed, "correlation-graph").bit_generator.state["state"]["key"]
+    key = stream_key(seed, "correlation-graph")
     restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
     # Twice the labels that a walk can visit, so that probes are short.
     table_size = 1 << (2 * min(settings.steps, by_row.shape[1]) + 1).bit_length()

@@ -18,6 +18,7 @@ import numpy as np
 
 from tailwright.augment import augmenters
 from tailwright.data.corpus import Corpus
+from tailwright.data.wordnet_files import has_wordnet
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, holm, paired_bootstrap
 from tailwright.evaluation.row_parts import RowParts, row_parts
@@ -102,13 +103,13 @@ class Advice:
 def candidates_for(model: str, corpus: Corpus) -> list[Candidate]:
     """All that can be tried: the methods at the model's doors, each with the settings worth a try."""
     doors = models.get(model).card.doors
-    no_label_texts = not any(corpus.labels.texts.to_pylist())
+    unmet = set() if any(corpus.labels.texts.to_pylist()) else {"label texts"}
+    if not has_wordnet():
+        unmet.add("WordNet")
     found = []
     for name in augmenters.names():
         kind = augmenters.get(name)
-        if "label texts" in kind.card.needs and no_label_texts:
-            continue
-        if kind.card.door in doors:
+        if kind.card.door in doors and not unmet.intersection(kind.card.needs):
             found += [Candidate(name, settings) for settings in kind.probes]
     return found
 

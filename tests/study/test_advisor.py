@@ -47,6 +47,14 @@ def test_a_method_that_needs_label_texts_is_no_candidate_without_them():
     assert {c.method for c in candidates_for("linear", nameless)}.isdisjoint({"gandalf", "labelmix"})
 
 
+def test_a_method_that_needs_wordnet_is_no_candidate_without_it(monkeypatch):
+    corpus = tiny_corpus(20)
+    assert {"eda", "wordnet"} <= {c.method for c in candidates_for("linear", corpus)}
+    monkeypatch.setattr("tailwright.data.wordnet_files._usual_folders", lambda: iter([]))
+    monkeypatch.delenv("TAILWRIGHT_WORDNET", raising=False)
+    assert {c.method for c in candidates_for("linear", corpus)}.isdisjoint({"eda", "wordnet"})
+
+
 def test_candidates_say_how_to_ask_for_them():
     assert Candidate().options() == ["--augment", "none"]
     assert HARD.options() == ["--augment", "gandalf", "--set", "gandalf.soft=false"]

@@ -130,18 +130,18 @@ def text_buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
     return (
         _read_only(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
         if len(texts)
-        else _frozen(np.zeros(1, np.int64)),
+        else frozen(np.zeros(1, np.int64)),
         _read_only(values, np.uint8),
     )
 
 
 def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
     if buffer is None or buffer.size == 0:
-        return _frozen(np.empty(0, dtype))
-    return _frozen(np.frombuffer(buffer, dtype))
+        return frozen(np.empty(0, dtype))
+    return frozen(np.frombuffer(buffer, dtype))
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
     # Kernels are compiled for read-only or for writeable inputs; one kind for all saves compiling both.
     array.flags.writeable = False
     return array
@@ -165,7 +165,7 @@ def _letters() -> tuple[np.ndarray, np.ndarray]:
     points[~is_word] = 0
     in_bytes = np.full(256, MULTIBYTE, dtype=np.uint8)
     in_bytes[:128] = points[:128]
-    return _frozen(in_bytes), _frozen(points)
+    return frozen(in_bytes), frozen(points)
 
 
 def _lower_in_context(texts: pa.LargeStringArray, threads: int | None) -> pa.LargeStringArray:

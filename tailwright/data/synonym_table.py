@@ -1,0 +1,139 @@
+"""Synonyms as arrays, for kernels that edit texts: what may stand in for one word of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+from tailwright.data.cache import cached
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.inflections import exceptions_digest, inflected_synonyms, read_exceptions
+from tailwright.data.synonyms import build_synonyms
+from tailwright.data.text.spans import word_spans
+from tailwright.data.text.words import WordTable, frozen, text_buffers
+from tailwright.data.wordnet import load_wordnet
+from tailwright.data.wordnet_files import files_digest, find_wordnet
+from tailwright.kernels.edits import Names
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+
+# Raised whenever the same files give other arrays, so that those kept in the cache are made anew.
+VERSION = 1
+
+_NOT_A_TO_Z = re.compile("[^a-z ]")
+
+
+def one_word_names(word: str, names: Iterable[str]) -> list[str]:
+    """The names that are one word as texts have them: not `motor_vehicle`, not `U.S.`."""
+    return [name for name in names if "_" not in name and len(word_spans(name)) == 1]
+
+
+def plain_names(word: str, names: Iterable[str]) -> list[str]:
+    """The names in small letters a-z and spaces, each once, without the word itself."""
+    plain = (_NOT_A_TO_Z.sub("", re.sub("[_-]", " ", name.lower())) for name in names)
+    return [name for name in dict.fromkeys(plain) if name and name != word]
+
+
+NAMES_OF: Mapping[str, Callable[[str, Iterable[str]], list[str]]] = {
+    "textattack": one_word_names,
+    "original": plain_names,
+}
+
+
+def synonym_arrays(table: Mapping[str, Iterable[str]], variant: str) -> Names:
+    """The synonyms of single words that the variant lets through; alphabetic ones come first.
+
+    >>> arrays = synonym_arrays({"car": ("auto", "C-4", "motor_car"), "motor_car": ("car",)}, "textattack")
+    >>> arrays.starts.tolist(), arrays.alphabetic.tolist(), arrays.name_content.tobytes()
+    ([0, 2], [1], b'C-4auto')
+    """
+    names_of = NAMES_OF[variant]
+    found = {}
+    for word, names in table.items():
+        if "_" not in word and (kept := names_of(word, names)):
+            found[word] = sorted(kept, key=lambda name: not name.isalpha())  # stable: else as they were
+    place = {name: i for i, name in enumerate(sorted({n for names in found.values() for n in names}))}
+    counts = np.fromiter(map(len, found.values()), np.int64, len(found))
+    alphabetic = (sum(name.isalpha() for name in names) for names in found.values())
+    return _names(
+        list(found),
+        list(place),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.array([place[n] for names in found.values() for n in names], dtype=np.int32),
+        np.fromiter(alphabetic, np.int64, len(found)),
+    )
+
+
+@cache
+def wordnet_arrays(variant: str, inflections: bool) -> Names:
+    """`synonym_arrays` of the WordNet that is installed: read from the cache folder, once a process."""
+    folder = find_wordnet()
+    exceptions = read_exceptions(folder)
+    kind = f"inflected-{exceptions_digest(exceptions)}" if inflections else "lemmas"
+
+    def build() -> Names:
+        wordnet = load_wordnet(folder)
+        table = inflected_synonyms(wordnet, exceptions) if inflections else build_synonyms(wordnet)
+        return synonym_arrays(table, variant)
+
+    return cached(
+        f"synonym-arrays-{files_digest(folder)}-{kind}-{variant}-v{VERSION}",
+        kind="synonym-arrays",
+        build=build,
+        save=_save,
+        load=_load,
+    )
+
+
+@cache
+def no_synonyms() -> Names:
+    """For operations that ask for none, which then need no WordNet."""
+    return synonym_arrays({}, "textattack")
+
+
+def _names(
+    words: list[str], names: list[str], starts: np.ndarray, synonyms: np.ndarray, alphabetic: np.ndarray
+) -> Names:
+    table = WordTable(words)
+    bounds, content = text_buffers(arrow_strings(names))
+    return Names(
+        slots=frozen(table.slots),
+        keys=frozen(table.keys),
+        bounds=table.bounds,
+        content=table.content,
+        starts=frozen(starts),
+        names=frozen(synonyms),
+        alphabetic=frozen(alphabetic),
+        name_bounds=bounds,
+        name_content=content,
+        longest=int(np.diff(bounds).max(initial=0)),
+    )
+
+
+def _save(folder: FolderWriter, arrays: Names) -> None:
+    folder.strings("words", _strings(arrays.bounds, arrays.content))
+    folder.strings("names", _strings(arrays.name_bounds, arrays.name_content))
+    folder.array("starts", arrays.starts)
+    folder.array("synonyms", arrays.names)
+    folder.array("alphabetic", arrays.alphabetic)
+
+
+def _strings(bounds: np.ndarray, content: np.ndarray) -> list[str]:
+    whole = content.tobytes()
+    return [whole[start:end].decode() for start, end in pairwise(bounds)]
+
+
+def _load(folder: FolderReader) -> Names:
+    words, names = folder.strings("words").to_pylist(), folder.strings("names").to_pylist()
+    starts = folder.array("starts", dtype=np.int64, shape=(len(words) + 1,))
+    counts = np.diff(starts)
+    if starts[0] != 0 or (counts < 0).any():
+        raise DamagedFolderError("starts that do not ascend", expected="synonym arrays", path=folder.path)
+    synonyms = folder.array("synonyms", dtype=np.int32, shape=(int(starts[-1]),))
+    alphabetic = folder.array("alphabetic", dtype=np.int64, shape=(len(words),))
+    if ((synonyms < 0) | (synonyms >= len(names))).any() or ((alphabetic < 0) | (alphabetic > counts)).any():
+        raise DamagedFolderError("a number out of range", expected="synonym arrays", path=folder.path)
+    return _names(words, names, starts, synonyms, alphabetic)

@@ -1,0 +1,1 @@
+"""Language models that write texts: loaded, fine-tuned on a corpus and asked, for augmentations that generate."""

@@ -1,0 +1,47 @@
+"""`Generator`: a causal language model that writes a target text for a source text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A model with the layout that it was tuned on: source, separator, target, end.
+
+    | field | holds |
+    |---|---|
+    | `separator`, `end` | the tokens behind a source, and the one behind a target |
+    | `positions` | the longest sequence that the model takes |
+    | `lower_case` | texts are in small letters, on both sides |
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    separator: tuple[int, ...]
+    end: int
+    positions: int
+    lower_case: bool
+
+    def tokens(self, text: str) -> list[int]:
+        """A text as tokens, without any special one."""
+        written = text.lower() if self.lower_case else text
+        found: list[int] = self.tokenizer.encode(written, add_special_tokens=False)
+        return found
+
+    def prompt(self, source: str) -> list[int]:
+        """What the model is to continue with a target."""
+        return [*self.tokens(source), *self.separator]
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """The text of a target, up to its end, in single spaces where it has line ends or runs of them."""
+        kept = list(tokens)
+        if self.end in kept:
+            kept = kept[: kept.index(self.end)]
+        written: str = self.tokenizer.decode(kept, skip_special_tokens=True)
+        return " ".join(written.split())
