@@ -1,14 +1,18 @@
-"""`eda` and `wordnet` against TextAttack's algorithm over NLTK's WordNet: rows a second, one process each.
+"""`eda` and `wordnet` against TextAttack's EDA and WordNet augmenters: rows a second, one process each.
 
-    .venv/bin/python benchmarks/bench_eda.py [--seconds N]
+    .venv/bin/python benchmarks/bench_eda.py [--seconds N] [--rows N]
 
 The first 2,000 rows of tibkat-gnd-en (long) and the first 10,000 of yso-finna-en (short) that have 5 to 200
-words. TextAttack itself did not install (pip found no set of its dependencies in ten minutes), so the peer is
-`literal_eda.py`, its algorithm of 2020 step by step, in an environment of its own with NLTK over the same
-WordNet files. Whichever list would take it longer than N seconds (60 unless given) it edits as far as it
-comes. Loading WordNet and compiling are not in the times and are told apart. Ours runs in one thread, and in
-as many as there are. The peer's run lies between two of ours. `agreement`: of the different words of the
-first 500 short rows, how many have the same synonyms for both.
+words; --rows takes fewer. Two releases of TextAttack, each in an environment of its own that is made on first
+use: 0.2.11 of 2020, whose walk through the words ours follows, and 0.3.10, which looks at all words again
+after each edit. Pip finds no set of their dependencies, so they are installed without those that editing
+words does not call; `peers/textattack_eda.py` says how they run all the same. NLTK reads the WordNet files
+that ours reads, and our list of stop words, which is NLTK's.
+
+Whichever list would take TextAttack longer than N seconds (60 unless given) it edits as far as it comes, and
+the rows that were timed are told. Loading WordNet and compiling are not in the times and are told apart. Ours
+runs in one thread, and in as many as there are. TextAttack's runs lie between two of ours. `agreement`: of
+the different words of the first 500 short rows, how many have the same synonyms for both.
 """
 
 from __future__ import annotations
@@ -27,39 +31,40 @@ import common
 
 ROWS = {"tibkat-gnd-en": 2_000, "yso-finna-en": 10_000}
 METHODS = ("wordnet", "eda")
+RELEASES = ("0.2.11", "0.3.10")  # of TextAttack
 
 
 def nltk_data(folder: Path) -> Path:
-    """A folder of NLTK data that holds the WordNet files which ours reads.
+    """A folder of NLTK data that holds the WordNet files which ours reads, and our stop words.
 
     NLTK finds a synset by its place in a file, which holds only with the line ends of the original.
     """
+    from tailwright.data.text.stop_words import ENGLISH
     from tailwright.data.wordnet_files import find_wordnet
 
     target = folder / "corpora" / "wordnet"
     target.mkdir(parents=True)
     for source in find_wordnet().iterdir():
         (target / source.name).write_bytes(source.read_bytes().replace(b"\r\n", b"\n"))
+    (folder / "corpora" / "stopwords").mkdir()
+    (folder / "corpora" / "stopwords" / "english").write_text("\n".join(ENGLISH) + "\n", encoding="utf-8")
     return folder
 
 
-def peer(texts: dict[str, list[str]], words: list[str], seconds: float) -> dict[str, Any]:
-    from tailwright.data.text.stop_words import ENGLISH
-
-    python = common.peer_python("nltk", "nltk")
+def peer(release: str, texts: dict[str, list[str]], words: list[str], seconds: float) -> dict[str, Any]:
+    python = common.peer_python(
+        f"textattack-{release}",
+        *("nltk", "numpy", "lru-dict", "tqdm", "more-itertools"),
+        alone=(f"textattack=={release}",),
+    )
+    script = Path(__file__).parent / "peers" / "textattack_eda.py"
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "texts.json"
-        asked.write_text(json.dumps({"texts": texts, "words": words, "stops": ENGLISH}), encoding="utf-8")
-        command = [
-            python,
-            Path(__file__).with_name("literal_eda.py"),
-            asked,
-            nltk_data(Path(folder) / "data"),
-        ]
+        asked.write_text(json.dumps({"texts": texts, "words": words}), encoding="utf-8")
+        command = [python, script, asked, nltk_data(Path(folder) / "data"), str(seconds)]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        done = subprocess.run(
-            [*command, str(seconds)], check=True, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        environment["TA_CACHE_DIR"] = str(Path(folder) / "cache")
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return json.loads(done.stdout)
 
 
@@ -80,7 +85,8 @@ def agreement(words: list[str], theirs: dict[str, list[str]]) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60, help="at most so long for each list of the peer")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--rows", type=int, help="at most so many of each dataset")
+    given = parser.parse_args()
 
     import numpy as np
     import pyarrow as pa
@@ -99,7 +105,8 @@ def main() -> None:
     for name, rows in ROWS.items():
         texts = tw.read(common.data_folder() / name).train.texts
         words = spaced_words(texts)
-        columns[name] = texts.take(pa.array(np.flatnonzero((words >= 5) & (words <= 200))[:rows]))
+        fit = np.flatnonzero((words >= 5) & (words <= 200))
+        columns[name] = texts.take(pa.array(fit[: given.rows or rows]))
     lists = {name: column.to_pylist() for name, column in columns.items()}
     some = sorted({t[a:b] for t in lists["yso-finna-en"][:500] for a, b in word_spans(t)})
 
@@ -124,28 +131,31 @@ def main() -> None:
         for workers in sorted({1, threads})
     }
     before = common.interleaved({str(asked): run for asked, run in runs.items()})
-    theirs = peer(lists, some, seconds)
+    theirs = {release: peer(release, lists, some, given.seconds) for release in RELEASES}
     after = common.interleaved({str(asked): run for asked, run in runs.items()})
 
     result: dict[str, Any] = {}
     for name, method, workers in runs:
         asked = str((name, method, workers))
         speed = len(columns[name]) / max(before[asked], after[asked])
-        told = theirs["speeds"][name][method]
-        result.setdefault(name, {}).setdefault(method, {})[f"{workers}_threads"] = {
-            "rows_a_second": round(speed),
-            "literal_rows_a_second": round(told["texts"] / told["seconds"], 1),
-            "literal_rows": told["texts"],
-            "times_as_fast": round(speed * told["seconds"] / told["texts"]),
-        }
+        entry = result.setdefault(name, {"rows": len(columns[name])}).setdefault(method, {})
+        mine = entry.setdefault(f"{workers}_threads", {"rows_a_second": round(speed)})
+        for release, told in theirs.items():
+            took = told["speeds"][name][method]
+            entry[f"textattack_{release}"] = {
+                "rows_a_second": round(took["texts"] / took["seconds"], 1),
+                "rows_timed": took["texts"],
+            }
+            mine[f"times_textattack_{release}"] = round(speed * took["seconds"] / took["texts"])
+    newest = theirs[RELEASES[-1]]
     common.emit(
         "eda",
         {
-            "peer": f"literal_eda.py over nltk {theirs['nltk']}",
+            "peers": [told["versions"] for told in theirs.values()],
             "load_seconds": round(loading, 3),
             "first_call_seconds": round(compiling, 3),
             "speeds": result,
-            "agreement": agreement(some, theirs["synonyms"]),
+            "agreement": agreement(some, newest["synonyms"]),
         },
     )
 

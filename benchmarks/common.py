@@ -45,15 +45,21 @@ def peak_rss_bytes() -> int:
     raise RuntimeError("VmHWM is not in /proc/self/status")
 
 
-def peer_python(name: str, *packages: str) -> Path:
-    """The interpreter of a peer's own environment under .benchmarks/, made on first use."""
+def peer_python(name: str, *packages: str, alone: tuple[str, ...] = ()) -> Path:
+    """The interpreter of a peer's own environment under .benchmarks/, made on first use.
+
+    Packages of `alone` are installed without what they depend on.
+    """
     folder = WORK / name
     python = folder / "bin" / "python"
-    stamp = folder / ".installed"
-    if not stamp.exists() or stamp.read_text() != "\n".join(packages):
+    stamp, asked = folder / ".installed", "\n".join([*packages, *alone])
+    if not stamp.exists() or stamp.read_text() != asked:
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True, stdout=sys.stderr)
-        stamp.write_text("\n".join(packages))
+        install = [python, "-m", "pip", "install", "-q"]
+        for options, wanted in (((), packages), (("--no-deps",), alone)):
+            if wanted:
+                subprocess.run([*install, *options, *wanted], check=True, stdout=sys.stderr)
+        stamp.write_text(asked)
     return python
 
 

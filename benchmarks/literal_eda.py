@@ -1,25 +1,14 @@
-"""TextAttack's EDA and WordNet augmenters of 2020, step by step: what ours are measured and tested against.
+"""TextAttack's EDA and WordNet augmenters of 2020, step by step: what ours are tested against.
 
 An augmentation shuffles the positions of a text's words and walks through them. At each it makes every edited
 text that is possible there, takes one of them at random, and stops when it has made enough edits. As there,
 every candidate is a whole text of its own, and synonyms are asked of WordNet each time.
-
-As a program it is a peer in an environment of its own, with NLTK and a folder of NLTK's data:
-
-    python literal_eda.py TEXTS.json NLTK_DATA SECONDS
-
-TEXTS.json holds lists of texts by name, stop words, and words. It prints JSON: for each list, for `wordnet`
-and for `eda`, the texts edited within about SECONDS and the time that took; and the synonyms of the words.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 OPERATIONS = ("synonyms", "insert", "swap", "delete")
 SynonymsOf = Callable[[str], set[str]]
@@ -113,38 +102,3 @@ def augmented(text: str, operation: str, synonyms_of: SynonymsOf, stops: set[str
 def eda(text: str, synonyms_of: SynonymsOf, stops: set[str]) -> str:
     """The recipe with one output: all four operations are run, and one of their texts is kept."""
     return random.choice([augmented(text, operation, synonyms_of, stops) for operation in OPERATIONS])
-
-
-def main() -> None:
-    texts_file, data, seconds = sys.argv[1:]
-    import nltk  # type: ignore[import-not-found]
-
-    nltk.data.path.insert(0, data)
-    from nltk.corpus import wordnet  # type: ignore[import-not-found]
-
-    def synonyms_of(word: str) -> set[str]:
-        return {name for synset in wordnet.synsets(word) for name in synset.lemma_names() if name != word}
-
-    synonyms_of("dog")  # NLTK reads its files when it is first asked
-    asked = json.loads(Path(texts_file).read_text(encoding="utf-8"))
-    stops = set(asked["stops"])
-    methods: dict[str, Callable[[str], str]] = {
-        "wordnet": lambda text: augmented(text, "synonyms", synonyms_of, stops),
-        "eda": lambda text: eda(text, synonyms_of, stops),
-    }
-    speeds: dict[str, dict[str, dict[str, float]]] = {}
-    for name, texts in asked["texts"].items():
-        for method, edit in methods.items():
-            random.seed(0)
-            start, done = time.perf_counter(), 0
-            while done < len(texts) and time.perf_counter() - start < float(seconds):
-                edit(texts[done])
-                done += 1
-            taken = time.perf_counter() - start
-            speeds.setdefault(name, {})[method] = {"texts": done, "seconds": taken}
-    found = {word: sorted(synonyms_of(word)) for word in asked["words"]}
-    print(json.dumps({"nltk": nltk.__version__, "speeds": speeds, "synonyms": found}))
-
-
-if __name__ == "__main__":
-    main()

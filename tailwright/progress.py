@@ -83,4 +83,5 @@ def _lines(task: str, total: int, unit: str) -> Iterator[Advance]:
 
 
 def _rate(done: int, seconds: float, unit: str) -> str:
-    return f"{done / max(seconds, 1e-9):,.0f} {unit}/s"
+    rate = done / max(seconds, 1e-9)
+    return f"{rate:,.0f} {unit}/s" if rate >= 10 else f"{rate:.2g} {unit}/s"

@@ -22,3 +22,9 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder of real datasets; set TAILWRIGHT_DATA")
     return folder
+
+
+@pytest.fixture
+def own_long_work(tmp_path, monkeypatch) -> None:
+    """What language models keep while they learn and write goes to the folder of the test."""
+    monkeypatch.setattr("tailwright.language.work.cache_folder", lambda: tmp_path / "long-work")

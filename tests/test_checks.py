@@ -19,6 +19,7 @@ from tailwright.data import Dataset, Origin
 from tailwright.data.pairs import pairs_from_parts
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import ModelCard, models
+from tailwright.models.label_matcher import LabelMatcher
 from tailwright.models.popularity import Popularity
 from tailwright.streams import stream
 from tailwright.training.batches import BlockMaker
@@ -29,6 +30,7 @@ def test_every_model_passes_the_checks(name):
     check_model(name)
 
 
+@pytest.mark.usefixtures("own_long_work")
 @pytest.mark.parametrize("name", augmenters.names())
 def test_every_augmenter_passes_the_checks(name):
     check_augmenter(name)
@@ -208,17 +210,17 @@ def test_a_broken_augmenter_at_the_batch_door_is_caught(broken, complaint):
 
 
 class HardTargets(Popularity):
-    def fit(self, corpus, *, seed=0, work=None):
+    def learn(self, corpus, *, seed, work):
         hard = corpus.train.targets.copy()
         hard.data = np.ones_like(hard.data)
-        super().fit(corpus.with_train(replace(corpus.train, targets=hard)), seed=seed)
+        super().learn(corpus.with_train(replace(corpus.train, targets=hard)), seed=seed, work=work)
 
 
 class DropsBelowSixTenths(Popularity):
     """Rounds, yet so that 0.5 and 1 differ."""
 
-    def fit(self, corpus, *, seed=0, work=None):
-        super().fit(corpus.with_train(corpus.train.binarised(0.6)), seed=seed)
+    def learn(self, corpus, *, seed, work):
+        super().learn(corpus.with_train(corpus.train.binarised(0.6)), seed=seed, work=work)
 
 
 class SaysItHasABatchDoor(Popularity):
@@ -230,25 +232,40 @@ class DeafToAppendedTexts(Popularity):
 
     card = SaysItHasABatchDoor.card
 
-    def fit(self, corpus, *, seed=0, work=None):
+    def learn(self, corpus, *, seed, work):
         train = corpus.train
         mixes = [mix.prepare(corpus, seed=seed) for mix in self.mixes]
         batch = BlockMaker(train, 0, mixes).draw(np.arange(len(train)), stream(seed, "deaf"))
         targets = pairs_from_parts(batch.values, batch.labels, batch.ends, train.labels)
-        super().fit(corpus.with_train(replace(train, targets=targets)), seed=seed)
+        super().learn(corpus.with_train(replace(train, targets=targets)), seed=seed, work=work)
 
 
 class NoWeights(Popularity):
-    def fit(self, corpus, *, seed=0, work=None):
+    def learn(self, corpus, *, seed, work):
         train = replace(corpus.train, weights=np.ones(len(corpus.train), dtype=np.float32))
-        super().fit(corpus.with_train(train), seed=seed)
+        super().learn(corpus.with_train(train), seed=seed, work=work)
+
+
+class RoundsWeights(Popularity):
+    """Takes every weight below 1 for one half."""
+
+    def learn(self, corpus, *, seed, work):
+        weights = np.where(corpus.train.weights < 1, np.float32(0.5), corpus.train.weights)
+        super().learn(corpus.with_train(replace(corpus.train, weights=weights)), seed=seed, work=work)
+
+
+class ReadsWeightlessRows(LabelMatcher):
+    """Takes the words of all rows, whatever they weigh."""
+
+    def fit(self, corpus, *, seed=0, work=None):
+        self.learn(corpus, seed=seed, work=work)
 
 
 class NoMask(Popularity):
-    def fit(self, corpus, *, seed=0, work=None):
+    def learn(self, corpus, *, seed, work):
         train = corpus.train
         kept = Dataset(train.texts, train.targets, train.weights, origin=train.origin)
-        super().fit(corpus.with_train(kept), seed=seed)
+        super().learn(corpus.with_train(kept), seed=seed, work=work)
 
 
 class Backwards(Popularity):
@@ -275,6 +292,8 @@ class ClaimsToReadTexts(Popularity):
         (SaysItHasABatchDoor, "targets of a mixed batch make no difference"),
         (DeafToAppendedTexts, "appended texts of a mixed batch make no difference"),
         (NoWeights, "weights make no difference"),
+        (RoundsWeights, "the same from weights of 0.25 and of 0.5: weights are rounded"),
+        (ReadsWeightlessRows, "rows of weight 0 make a difference"),
         (NoMask, "ignored pairs make no difference"),
         (Backwards, "not sorted by score"),
         (Forgets, "saved and loaded"),

@@ -100,6 +100,7 @@ def test_there_are_examples():
 
 
 @every_file
+@pytest.mark.usefixtures("own_long_work")
 def test_an_example_trains_by_the_real_command(path, toy, files, tmp_path, capsys):
     asked = read_config(path)
     chosen = choose(toy, asked.model, asked.augment)

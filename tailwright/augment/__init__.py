@@ -15,12 +15,14 @@ only a model whose card lists the batch door can be asked for that.
 from __future__ import annotations
 
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tailwright.augment._forecast import Forecast as Forecast
 from tailwright.errors import InputError
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings, settings_from
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from tailwright.training.batches import BatchMix
 
 DOORS = ("rows", "batch", "hidden")
-NEEDS = ("label texts", "WordNet")
+NEEDS = ("label texts", "WordNet", "a language model")
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class AugmenterCard:
 
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
     that a changed batch has the targets that it had. `needs` says what there must be beside rows: texts of
-    labels in the corpus, WordNet on the machine.
+    labels in the corpus, WordNet on the machine, a language model (for want of better, one that is trained on
+    the corpus from nothing).
     """
 
     name: str
@@ -60,12 +63,15 @@ class AugmenterCard:
 class Augmenter(ABC):
     """What the methods of every door have: a card, and settings that `METHOD.NAME=VALUE` fills.
 
-    `probes` are the settings that `tailwright advise` tries, the default first.
+    `probes` are the settings that `tailwright advise` tries, the default first; none where a try takes longer
+    than such a search may. `quick` are settings under which a method that is slow by default takes seconds on
+    a tiny corpus: the contract checks run it so.
     """
 
     card: ClassVar[AugmenterCard]
     Settings: ClassVar[type] = NoSettings
     probes: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    quick: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
@@ -103,6 +109,30 @@ class RowAugmenter(Augmenter):
         Rows weigh what those that they came from weigh: the setting `weight` is applied by `augment`, so that
         rows which were hard to make serve for every weight that is tried.
         """
+
+    def forecast(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Forecast:
+        """What `new_rows` would take.
+
+        Here the rows are made, counted and thrown away, which is as exact as can be and right for a method
+        that takes seconds; one that takes longer measures a sample.
+        """
+        import numpy as np
+
+        from tailwright.training.workplace import peak_rss_mb
+
+        start = time.perf_counter()
+        made = self.new_rows(corpus, seed=seed, workers=workers)
+        seconds = time.perf_counter() - start
+        sources = len(np.unique(made.origin.rows))
+        return Forecast(sources, len(made), seconds, peak_rss_mb(), made.texts.nbytes / 1e6)
+
+    def depends_on(self) -> tuple[str, ...]:
+        """What the rows depend on beside the corpus, the settings, the seed and the code of this package.
+
+        Such as the digest of a file that the method reads. Rows are shared by trainings as long as it is the
+        same; it is asked for before every sharing, so it must be cheap.
+        """
+        return ()
 
 
 class BatchAugmenter(Augmenter):
@@ -143,6 +173,7 @@ def augment(
 ) -> Corpus:
     """The corpus with the new rows of `method` (a name or an instance) behind its training rows.
 
+    Rows of weight 0 stay, but nothing is made of them, and they are in no statistics of the method.
     `workers` is as many as the kernels have threads unless given; it makes no difference to the rows.
     """
     import numba
@@ -155,7 +186,7 @@ def augment(
     weight = np.float32(chosen.settings.weight)
     if not weight:
         return corpus
-    new = shared_rows(chosen, corpus, seed=seed, workers=workers or numba.get_num_threads())
+    new = shared_rows(chosen, corpus.weighed(), seed=seed, workers=workers or numba.get_num_threads())
     return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
 
 

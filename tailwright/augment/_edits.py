@@ -15,7 +15,7 @@ from tailwright.augment import RowAugmenter
 from tailwright.augment._rows_to_augment import SourceSettings, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
-from tailwright.data.synonym_table import no_synonyms, wordnet_arrays
+from tailwright.data.synonym_table import no_synonyms, wordnet_arrays, wordnet_digest
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.data.text.spans import character_classes
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
@@ -81,6 +81,9 @@ class EditsWords(RowAugmenter):
     def operations(self) -> Sequence[str]:
         """Names in `OPERATIONS`; each new row is made by one of them, all being as likely."""
 
+    def depends_on(self) -> tuple[str, ...]:
+        return (wordnet_digest(self.settings.inflections),) if _ask(self.operations()) else ()
+
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         train, name = corpus.train, self.card.name
         places = rows_to_augment(corpus, self.settings, seed=seed, workers=workers)
@@ -127,7 +130,7 @@ def edited_texts(
     offsets, values = text_buffers(texts)
     original = settings.variant == "original"
     if synonyms is None:
-        asks = {"synonyms", "insert"} & set(operations)
+        asks = _ask(operations)
         synonyms = wordnet_arrays(settings.variant, settings.inflections) if asks else no_synonyms()
     asked: tuple[Any, ...] = (
         key,
@@ -148,6 +151,11 @@ def edited_texts(
     content = joined([content for _, _, content in made])
     edited = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(content))
     return edited, joined([sources for sources, _, _ in made])
+
+
+def _ask(operations: Sequence[str]) -> bool:
+    """Whether one of the operations asks WordNet for synonyms."""
+    return not {"synonyms", "insert"}.isdisjoint(operations)
 
 
 def _stops(settings: EditSettings, synonyms: Names) -> Stops:

@@ -27,6 +27,7 @@ def shared_rows(method: RowAugmenter, corpus: Corpus, *, seed: int, workers: int
             code_version([kind.__module__]),
             kind.card.name,
             repr(replace(method.settings, weight=1.0)),
+            *method.depends_on(),
             seed,
             corpus.digest(),
         ),

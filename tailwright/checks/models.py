@@ -13,7 +13,7 @@ from tailwright.augment import AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset
+from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import checked, empty_pairs
 from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
@@ -36,6 +36,7 @@ def check_model(name: str) -> None:
     _check_batches(model, corpus, top)
     _check_odd_texts(kind, model, corpus)
     _check_reads(kind, corpus, top)
+    _check_weight_0(kind, corpus)
     if "batch" in kind.card.doors:
         _check_batch_door(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
@@ -97,7 +98,8 @@ def _check_reads(kind: type[Model], corpus: Corpus, top: TopK) -> None:
         "soft targets": lambda train: _softened_label_0(train, 0.5),
         "softer targets": lambda train: _softened_label_0(train, 0.3),
         "ignored pairs": _ignore_label_0,
-        "weights": _no_weight_on_label_0,
+        "weights": lambda train: _weighed_label_0(train, 0.5),
+        "smaller weights": lambda train: _weighed_label_0(train, 0.25),
     }
     learnt = {}
     for what, change in changes.items():
@@ -113,6 +115,32 @@ def _check_reads(kind: type[Model], corpus: Corpus, top: TopK) -> None:
         # Wherever targets are rounded, two of 0.3, 0.5 and 1 become one.
         rounded = _same(learnt["soft targets"], learnt["softer targets"])
         require(not rounded, "it learns the same from targets of 0.3 and of 0.5: soft targets are rounded")
+        rounded = _same(learnt["weights"], learnt["smaller weights"])
+        require(not rounded, "it learns the same from weights of 0.25 and of 0.5: weights are rounded")
+
+
+def _check_weight_0(kind: type[Model], corpus: Corpus) -> None:
+    """Rows of weight 0 are as good as not there: in no vocabulary, cluster, count or batch."""
+    train = corpus.train
+    carries = np.asarray(train.targets[:, [0]].sum(axis=1)).ravel() > 0
+    silent = replace(
+        train.take(np.flatnonzero(carries)),
+        texts=arrow_strings([f"weightless {row}" for row in range(int(carries.sum()))]),
+        weights=np.zeros(int(carries.sum()), dtype=np.float32),
+    )
+    # Before, among and behind the rows that count.
+    order = np.random.default_rng(0).permutation(len(train) + len(silent))
+    mixed = Dataset.concat([train, silent]).take(order)
+    kept = train.take(order[order < len(train)])
+    valid = train.take(np.arange(0, len(train), 2))
+    fits = [
+        _fitted(kind, Corpus(rows, corpus.labels, held_out))
+        for rows, held_out in ((kept, valid), (mixed, Dataset.concat([silent, valid, silent])))
+    ]
+    without, with_them = (model.predict(train.texts, 5) for model in fits)
+    require(_same(with_them, without), "rows of weight 0 make a difference to what it learns")
+    nothing = corpus.with_train(replace(train, weights=np.zeros(len(train), dtype=np.float32)))
+    _check_ranking(_fitted(kind, nothing).predict(train.texts, 5), len(train), 5, len(corpus.labels))
 
 
 def _check_batch_door(kind: type[Model], corpus: Corpus, top: TopK) -> None:
@@ -167,9 +195,9 @@ def _ignore_label_0(train: Dataset) -> Dataset:
     return replace(train, ignored=checked(ignored.tocsr()))
 
 
-def _no_weight_on_label_0(train: Dataset) -> Dataset:
+def _weighed_label_0(train: Dataset, weight: float) -> Dataset:
     carries = np.asarray(train.targets[:, [0]].sum(axis=1)).ravel() > 0
-    return replace(train, weights=np.where(carries, 0, train.weights).astype(np.float32))
+    return replace(train, weights=np.where(carries, weight, train.weights).astype(np.float32))
 
 
 def _rank_of(top: TopK, label: int) -> float:

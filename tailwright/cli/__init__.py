@@ -19,6 +19,7 @@ from tailwright.cli import (
     inspect,
     models,
     predict,
+    quality,
     report,
     study,
     train,
@@ -41,6 +42,7 @@ app.add_typer(data, name="data")
 data.command("inspect")(inspect.inspect)
 data.command("convert")(convert.convert)
 app.command("augment")(augment.augment)
+app.command("quality")(quality.quality)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)

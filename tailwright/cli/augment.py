@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,13 +12,19 @@ from tailwright.cli.config import Asked
 from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
 from tailwright.cli.output import Output
 
+if TYPE_CHECKING:
+    from tailwright.augment import RowAugmenter
+    from tailwright.data.corpus import Corpus
+
 
 def augment(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
     methods: Annotated[
         list[str], typer.Option("--method", help="See `tailwright augmenters`; may be repeated.")
     ],
-    target: Annotated[Path, typer.Option("--out", metavar="OUT", help="The folder to write.")],
+    target: Annotated[
+        Path | None, typer.Option("--out", metavar="OUT", help="The folder to write.", show_default=False)
+    ] = None,
     to: Annotated[str, typer.Option("--format", help="As in `tailwright data convert`.")] = "jsonl.gz",
     binarise: Annotated[
         float | None,
@@ -29,6 +35,10 @@ def augment(
         typer.Option("--set", metavar="METHOD.NAME=VALUE", help="A setting of an augmentation."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what it will take: rows, time, memory, disk. Writes no OUT."),
+    ] = False,
     seed: Seed = 0,
     threads: Threads = None,
     as_json: Json = False,
@@ -40,6 +50,9 @@ def augment(
     Methods at the batch door (see `tailwright augmenters`) make no rows: `tailwright train` has them.
 
     Trainers that take hard labels only want `--binarise 0.5`; then nothing soft is left.
+
+    Methods that write texts with a language model take long: `--dry-run` measures a few steps and says how
+    long. What they have done is kept, so the same command goes on where it was killed.
 
     Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
     """
@@ -56,9 +69,14 @@ def augment(
 
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
+    if target is None and not dry_run:
+        raise InputError("found no --out", expected="a folder to write, or --dry-run")
     check_format(to)
     chosen = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
     corpus = tw.read(path, seed=seed)
+    if target is None or dry_run:
+        _forecast(out, corpus, chosen, seed)
+        return
     rows_in = len(corpus.train)
     start = time.perf_counter()
     for augmenter in chosen:
@@ -82,3 +100,29 @@ def augment(
             "seconds": round(seconds, 3),
         }
     )
+
+
+def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: int) -> None:
+    """Say what each method will take; as all start from original rows, one changes nothing for another."""
+    from dataclasses import asdict
+
+    import numba
+
+    from tailwright.augment import Forecast
+    from tailwright.study.estimate import in_words
+
+    said = {}
+    for method in methods:
+        name = method.card.name
+        if method.settings.weight:
+            forecast = method.forecast(corpus.weighed(), seed=seed, workers=numba.get_num_threads())
+        else:
+            forecast = Forecast(0, 0, 0.0, 0.0, 0.0, ("weight is 0: no rows are added",))
+        hours = forecast.machine_hours
+        out.text(f"{name}: at most {forecast.rows:,} new rows from {forecast.sources:,} sources")
+        out.text(f"  about {in_words(forecast.seconds)} on this machine ({hours:.2g} machine-hours)")
+        out.text(f"  about {forecast.memory_mb:,.0f} MB of memory, {forecast.disk_mb:,.1f} MB of disk")
+        for line in forecast.lines:
+            out.text(f"  {line}")
+        said[name] = {**asdict(forecast), "machine_hours": hours}
+    out.result({"rows_in": len(corpus.train), "forecast": said})

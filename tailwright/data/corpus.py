@@ -103,6 +103,15 @@ class Corpus:
         """The same corpus over other training rows; label counts follow its original rows."""
         return replace(self, train=train)
 
+    def weighed(self) -> Corpus:
+        """The same corpus without training and validation rows of weight 0: all that may be learnt from.
+
+        Label counts are those of the rows that are left. Test rows stay, for evaluation has no weights.
+        """
+        train, valid = self.train.weighed(), None if self.valid is None else self.valid.weighed()
+        same = train is self.train and valid is self.valid
+        return self if same else replace(self, train=train, valid=valid)
+
     def sample(self, fraction: float, seed: int = 0) -> Corpus:
         """A nested random share of the training rows; validation and test stay whole."""
         return self.with_train(self.train.sample(fraction, seed))

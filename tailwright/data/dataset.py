@@ -199,6 +199,10 @@ class Dataset:
         original = self.origin.is_original()
         return self if bool(original.all()) else self.take(np.flatnonzero(original))
 
+    def weighed(self) -> Dataset:
+        """The rows whose weight is above 0."""
+        return self if bool(self.weights.all()) else self.take(np.flatnonzero(self.weights))
+
     def feed(self, digest: hashlib.blake2b) -> None:
         """Put every column into a hash."""
         feed_strings(digest, self.texts)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
@@ -67,25 +68,37 @@ def synonym_arrays(table: Mapping[str, Iterable[str]], variant: str) -> Names:
     )
 
 
-@cache
 def wordnet_arrays(variant: str, inflections: bool) -> Names:
     """`synonym_arrays` of the WordNet that is installed: read from the cache folder, once a process."""
-    folder = find_wordnet()
-    exceptions = read_exceptions(folder)
-    kind = f"inflected-{exceptions_digest(exceptions)}" if inflections else "lemmas"
+    return _arrays_of(find_wordnet(), variant, inflections)
 
+
+def wordnet_digest(inflections: bool) -> str:
+    """Which WordNet is installed, by the contents of the files that `wordnet_arrays` reads."""
+    return _digest_of(find_wordnet(), inflections)
+
+
+@cache
+def _arrays_of(folder: Path, variant: str, inflections: bool) -> Names:
     def build() -> Names:
         wordnet = load_wordnet(folder)
-        table = inflected_synonyms(wordnet, exceptions) if inflections else build_synonyms(wordnet)
-        return synonym_arrays(table, variant)
+        if inflections:
+            return synonym_arrays(inflected_synonyms(wordnet, read_exceptions(folder)), variant)
+        return synonym_arrays(build_synonyms(wordnet), variant)
 
     return cached(
-        f"synonym-arrays-{files_digest(folder)}-{kind}-{variant}-v{VERSION}",
+        f"synonym-arrays-{_digest_of(folder, inflections)}-{variant}-v{VERSION}",
         kind="synonym-arrays",
         build=build,
         save=_save,
         load=_load,
     )
+
+
+@cache
+def _digest_of(folder: Path, inflections: bool) -> str:
+    kind = f"inflected-{exceptions_digest(read_exceptions(folder))}" if inflections else "lemmas"
+    return f"{files_digest(folder)}-{kind}"
 
 
 @cache

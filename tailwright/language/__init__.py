@@ -1,1 +1,1 @@
-"""Language models that write texts: loaded, fine-tuned on a corpus and asked, for augmentations that generate."""
+"""Language models that write texts: loaded, tuned on a corpus and asked, for augmentations that generate."""

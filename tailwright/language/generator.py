@@ -30,8 +30,20 @@ class Generator:
 
     def tokens(self, text: str) -> list[int]:
         """A text as tokens, without any special one."""
-        written = text.lower() if self.lower_case else text
-        found: list[int] = self.tokenizer.encode(written, add_special_tokens=False)
+        return self.all_tokens([text])[0]
+
+    def all_tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Texts as tokens; the name of a special token within a text is a text like any other."""
+        if not texts:
+            return []
+        written = [text.lower() for text in texts] if self.lower_case else list(texts)
+        found: list[list[int]] = self.tokenizer(
+            written,
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            verbose=False,
+        )["input_ids"]
         return found
 
     def prompt(self, source: str) -> list[int]:
@@ -43,5 +55,4 @@ class Generator:
         kept = list(tokens)
         if self.end in kept:
             kept = kept[: kept.index(self.end)]
-        written: str = self.tokenizer.decode(kept, skip_special_tokens=True)
-        return " ".join(written.split())
+        return " ".join(str(self.tokenizer.decode(kept, skip_special_tokens=True)).split())

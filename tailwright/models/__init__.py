@@ -70,11 +70,21 @@ class Model(ABC):
         self.mixes: Sequence[BatchAugmenter] = ()
         self.watch: Mapping[str, Dataset] = {}
 
-    @abstractmethod
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         """Learn from `corpus.train` with its soft targets, weights and ignored pairs.
 
-        `work` is where phases are logged and checkpoints kept; a fit that takes seconds may do without.
+        Rows of weight 0 are left out before anything is made of the corpus, so that they are in no
+        vocabulary, cluster, count or batch either. `work` is where phases are logged and checkpoints kept.
+        """
+        from tailwright.training.workplace import Workplace
+
+        self.learn(corpus.weighed(), seed=seed, work=work or Workplace())
+
+    @abstractmethod
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
+        """What `fit` does with a corpus all of whose training and validation rows weigh more than 0.
+
+        A row's weight multiplies its loss.
         """
 
     @abstractmethod

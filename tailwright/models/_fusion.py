@@ -91,8 +91,7 @@ class Fusion(Model):
     combination: Combination
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
-        work = work or Workplace()
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         learning, held_out = self._held_out(corpus, seed)
         self.counts = learning.labels.counts
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
@@ -121,9 +120,9 @@ class Fusion(Model):
     def _held_out(self, corpus: Corpus, seed: int) -> tuple[Corpus, Dataset]:
         """The corpus that the parts learn from, and the rows that the combination learns from."""
         if corpus.valid is not None and len(corpus.valid):
-            return corpus, corpus.valid.take(np.flatnonzero(corpus.valid.weights > 0))
+            return corpus, corpus.valid
         train = corpus.train
-        able = np.flatnonzero(train.origin.is_original() & (train.weights > 0) & _labelled(train))
+        able = np.flatnonzero(train.origin.is_original() & _labelled(train))
         count = min(share_of(len(able), self.settings.held_out), self.settings.most_held_out)
         if count < self.settings.fewest:
             return corpus, train.take([])

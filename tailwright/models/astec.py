@@ -66,7 +66,7 @@ class Astec(Model):
     seed: int
     learners: list[FittedLearner]
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         from tailwright.data.text.word_vectors import word_vectors
         from tailwright.models._astec_clusters import cluster_count, learner_seed
         from tailwright.models._astec_learner import FittedLearner
@@ -75,7 +75,6 @@ class Astec(Model):
         from tailwright.training.loop import run_phases
         from tailwright.training.threads import torch_threads
 
-        work = work or Workplace()
         chosen: AstecSettings = self.settings
         material = self._material(corpus, seed, work)
         clusters = cluster_count(int(np.count_nonzero(corpus.labels.counts)), chosen.clusters)

@@ -38,7 +38,7 @@ class LabelMatcher(Model):
     features: TfIdf
     labels_by_word: sparse.csr_array  # (words, labels)
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         if not any(corpus.labels.texts.to_pylist()):
             raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))

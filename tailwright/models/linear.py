@@ -106,8 +106,7 @@ class Linear(Model):
     features: TfIdf
     forest: Forest
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
-        work = work or Workplace()
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train, settings = corpus.train, self.settings
         with work.phase("features", rows=len(train)):
             self.features, matrix = TfIdf.fit_transform(train.texts)
@@ -189,8 +188,8 @@ def _counted(train: Dataset) -> sparse.csr_array:
 
 
 def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> Rows:
-    """The rows that have a weight, in random order: the first ones stand for all where a solver starts."""
-    order = draw.permutation(np.flatnonzero(train.weights > 0))
+    """The rows in random order: the first ones stand for all where a solver starts."""
+    order = draw.permutation(len(train))
     return Rows(
         csr_parts(matrix[order]),
         matrix.shape[1],

@@ -26,7 +26,7 @@ class Popularity(Model):
 
     frequencies: np.ndarray  # (labels,) float64
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train = corpus.train
         self.frequencies = np.asarray(train.weights.astype(np.float64) @ train.learnt_targets())
 

@@ -153,12 +153,11 @@ class Twin(Model):
     labels: np.ndarray  # (labels, width) float32, of unit length
     scale: float
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         from tailwright.training.threads import torch_threads
 
         if not any(corpus.labels.texts.to_pylist()):
             raise InputError("no label has a text", expected="label texts, or a model such as linear")
-        work = work or Workplace()
         with torch_threads():
             network = self._trained(corpus, seed, work)
             self.labels = network.label_vectors()

@@ -52,7 +52,7 @@ def kept(
         return _loaded(place, kind, load)
     except (TailwrightError, OSError):
         pass  # looked at again by the one who holds the lock
-    with _alone(place):
+    with alone(place):
         try:
             return _loaded(place, kind, load)
         except (TailwrightError, OSError) as problem:
@@ -89,7 +89,7 @@ def _loaded(place: Path, kind: str, load: Callable[[FolderReader], Thing]) -> tu
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
+def alone(place: Path) -> Iterator[None]:
     """Until the block ends, no other process is in such a block for the same place, where locks work."""
     path = place.with_name(f".{place.name}.lock")
     lock = None

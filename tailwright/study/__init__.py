@@ -14,5 +14,6 @@
 | `two_runs` | two runs on the same test rows |
 | `claims`, `ledger`, `judging` | what papers claim, and whether it holds |
 | `report/`, `similarity` | the HTML report |
+| `quality`, `quality_*` | how good the rows are that augmentations made |
 | `advisor`, `miniature` | which augmentation to use on a corpus, by short probes |
 """

@@ -1,6 +1,8 @@
-"""AdamW for the dense parts of a model: few and small tensors that every batch touches.
+"""AdamW for the dense parts of a model: tensors that every batch touches.
 
-Equal to `torch.optim.AdamW`, whose first use loads torch's compiler: seconds and 80 MB for nothing here.
+Equal to `torch.optim.AdamW`, whose first use loads torch's compiler: seconds and 80 MB for nothing here. What
+it calls when it is asked for one fused pass over the memory is called here: for the weights of a language
+model, a sixth of the time of an operation after the other.
 """
 
 from __future__ import annotations
@@ -27,18 +29,28 @@ class DenseAdam:
         if gradient is None:
             return
         self.steps += 1
-        self.part.mul_(1 - rate * self.weight_decay)
-        self.mean.lerp_(gradient, 1 - BETAS[0])
-        self.square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        size = self.square.sqrt().div_((1 - BETAS[1] ** self.steps) ** 0.5).add_(EPSILON)
-        self.part.addcdiv_(self.mean, size, value=-rate / (1 - BETAS[0] ** self.steps))
+        torch._fused_adamw_(
+            [self.part],
+            [gradient],
+            [self.mean],
+            [self.square],
+            [],
+            [torch.tensor(float(self.steps), device=self.part.device)],
+            lr=rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=self.weight_decay,
+            eps=EPSILON,
+            amsgrad=False,
+            maximize=False,
+        )
         self.part.grad = None
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint keeps, besides the weights."""
         return {
-            "mean": self.mean.numpy(),
-            "square": self.square.numpy(),
+            "mean": self.mean.cpu().numpy(),
+            "square": self.square.cpu().numpy(),
             "steps": np.array([self.steps]),
         }
 

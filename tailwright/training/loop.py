@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.errors import TailwrightError
@@ -120,17 +121,21 @@ def _stops(place: _Place, patience: int) -> bool:
 
 
 def _weights(parts: Parts, names: Collection[str] | None = None) -> Arrays:
-    """The weights of the parts (or of those named) as arrays that share their memory."""
+    """The weights of the parts (or of those named) as arrays, which share their memory on the CPU."""
     found = {}
     for name in parts if names is None else names:
         part = parts[name]
-        found[name] = part.weight if isinstance(part, RowTable) else part.detach().numpy()
+        found[name] = part.weight if isinstance(part, RowTable) else part.detach().cpu().numpy()
     return found
 
 
 def _put(parts: Parts, arrays: Arrays) -> None:
-    for name, weight in _weights(parts, arrays).items():
-        weight[...] = arrays[name]
+    for name, array in arrays.items():
+        part = parts[name]
+        if isinstance(part, RowTable):
+            part.weight[...] = array
+        else:
+            part.detach().copy_(torch.from_numpy(array))
 
 
 def _save(folder: FolderWriter, parts: Parts, run: _Run) -> None:

@@ -38,7 +38,7 @@ class Solver:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a tree is trained on: only rows that have a weight, in the order they are drawn in."""
+    """What a tree is trained on: rows of weights above 0, in the order they are drawn in."""
 
     features: CsrParts  # (rows, columns)
     columns: int

@@ -14,6 +14,8 @@ from tailwright.augment.gandalf import GandalfSettings
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data import Corpus, Dataset
 
+SOURCES = np.flatnonzero(odd_corpus().train.weights)
+
 
 def predictions(corpus: Corpus, model: str, **asked: object) -> tuple[np.ndarray, np.ndarray]:
     top = tw.train(corpus, model, **asked).model.predict(tiny_corpus().train.texts, 5)  # type: ignore[arg-type]
@@ -40,8 +42,8 @@ def test_weight_2_is_to_add_the_rows_twice() -> None:
     twice = augment(augment(corpus, "gandalf"), "gandalf")
     doubled = augment(corpus, "gandalf", settings={"weight": 2})
     added = doubled.train.take(np.arange(len(corpus.train), len(doubled.train)))
-    # The texts once more, without weight, for features are made of all texts.
-    silent = replace(added, weights=np.zeros(len(added)))
+    # The texts once more, with next to no weight: the features, which have no weights, are then the same.
+    silent = replace(added, weights=np.full(len(added), 1e-12))
     doubled = doubled.with_train(Dataset.concat([doubled.train, silent]))
     exact = {"trees": 1, "depth": 1, "tolerance": 1e-4, "prune": 0.0}
     (ids, scores), (other_ids, other_scores) = (
@@ -57,7 +59,24 @@ def test_the_weight_of_a_new_row_is_that_of_its_source_times_the_setting() -> No
     corpus = odd_corpus()
     made = augment(corpus, SwapTwoWords(RowSettings(weight=0.5))).train
     assert np.array_equal(made.weights[: len(corpus.train)], corpus.train.weights)
-    assert np.array_equal(made.weights[len(corpus.train) :], corpus.train.weights / 2)
+    assert np.array_equal(made.weights[len(corpus.train) :], corpus.train.weights[SOURCES] / 2)
+
+
+@pytest.mark.parametrize("method", ["gandalf", "wordnet", SwapTwoWords()], ids=str)
+def test_nothing_is_made_of_rows_of_weight_0(method: str | SwapTwoWords) -> None:
+    corpus = tiny_corpus()
+    weights = np.where(np.arange(len(corpus.train)) % 3 == 0, 0, 1).astype(np.float32)
+    silenced = corpus.with_train(replace(corpus.train, weights=weights))
+    grown = augment(silenced, method)
+    expected = augment(corpus.with_train(corpus.train.take(np.flatnonzero(weights))), method)
+    rows, kept = len(corpus.train), int(weights.sum())
+    assert grown.train.take(np.arange(rows)).same_as(silenced.train)
+    new, wanted = (
+        whole.train.take(np.arange(first, len(whole.train)))
+        for whole, first in ((grown, rows), (expected, kept))
+    )
+    assert len(new) > 0
+    assert new.same_as(wanted)
 
 
 @pytest.mark.parametrize("kind", [RowSettings, GandalfSettings])

@@ -221,9 +221,10 @@ def test_rows_without_a_weight_or_a_label_with_a_loss_are_not_held_out():
     weights = np.where(np.arange(400) % 4 == 0, 0, 1).astype(np.float32)
     odd = corpus.with_train(Dataset(train.texts, train.targets, weights, ignored))
     fitted(TOYS, odd, {"held_out": 0.5, "fewest": 1})
-    held = held_rows(odd)
+    held = held_rows(odd.weighed())
     assert len(held) == 100
     assert {row % 4 for row in held} == {2, 3}
+    assert {row % 4 for row in Toy.fits[-1][1].train.origin.rows} == {1, 2, 3}
 
 
 @pytest.mark.parametrize("registered", [False, True])

@@ -35,7 +35,7 @@ class Toy(Model):
 
     labels: int
 
-    def fit(self, corpus: Corpus, *, seed: int = 0, work: Any = None) -> None:
+    def learn(self, corpus: Corpus, *, seed: int, work: Any) -> None:
         self.fits.append((self.card.name, corpus))
         if self.card.name in self.dying:
             raise KilledError

@@ -37,7 +37,7 @@ def planned(path, monkeypatch, tmp_path):
 
 
 def test_there_are_studies():
-    assert {"label-texts", "demo", "search"} <= {path.stem for path in STUDIES}
+    assert {"label-texts", "demo", "search", "weights"} <= {path.stem for path in STUDIES}
 
 
 @every_study

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tailwright.data.inflections import inflected_synonyms, read_exceptions
-from tailwright.data.synonym_table import no_synonyms, synonym_arrays, wordnet_arrays
+from tailwright.data.synonym_table import _arrays_of, no_synonyms, synonym_arrays, wordnet_arrays
 from tailwright.data.synonyms import Synonyms, build_synonyms
 from tailwright.data.wordnet import WordNet, load_wordnet
 from tailwright.data.wordnet_files import find_wordnet
@@ -63,13 +63,12 @@ def test_exceptions_are_read_where_they_are(small_files: Path) -> None:
 
 def test_arrays_from_the_cache_are_those_that_were_kept(installed_small: Path, own_cache: Path) -> None:
     for inflections, folders in ((True, 1), (False, 2)):
-        wordnet_arrays.cache_clear()
+        _arrays_of.cache_clear()
         first = wordnet_arrays("textattack", inflections)
-        wordnet_arrays.cache_clear()
+        _arrays_of.cache_clear()
         second = wordnet_arrays("textattack", inflections)
         assert len(list(own_cache.iterdir())) == folders
         assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    wordnet_arrays.cache_clear()
     expected = synonym_arrays(build_synonyms(load_wordnet(installed_small)), "textattack")
     assert all(np.array_equal(a, b) for a, b in zip(second, expected, strict=True))
     assert len(no_synonyms().names) == 0

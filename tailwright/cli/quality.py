@@ -1,0 +1,117 @@
+"""`tailwright quality`: how good are the rows that augmentations have added to a corpus?"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.output import Output, cut
+
+if TYPE_CHECKING:
+    from tailwright.study.quality import MethodQuality
+    from tailwright.study.quality_examples import Guess
+
+
+def quality(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
+    ],
+    method: Annotated[
+        str | None,
+        typer.Option("--method", help="Only the rows of this augmentation.", show_default="all there are"),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="A run folder: does its model still find the labels?"),
+    ] = None,
+    target: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")] = Path(
+        "quality.html"
+    ),
+    count: Annotated[int, typer.Option("--examples", min=0, help="Pairs to show of each method.")] = 9,
+    seed: Seed = 0,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Variety, repetition, length and nearness to their sources of new rows, and pairs to read.
+
+    With `--run`, whether a trained model still finds the labels of the source in the new row. The corpus must
+    say where its rows came from: jsonl, csv, tsv and parquet do, other formats do not.
+
+    Example: `tailwright quality data2/ --method eda --run runs/plain`
+    """
+    set_threads(threads)
+    out = Output(as_json, quiet)
+
+    import tailwright as tw
+    from tailwright.evaluation.page import refuse_unwritable, write_page
+    from tailwright.study.quality import quality_of
+    from tailwright.study.quality_page import quality_page
+
+    refuse_unwritable(target)
+    run = None if folder is None else tw.load(folder)
+    found = quality_of(tw.read(path, seed=seed), run, method, seed, count=count)
+    for number, of_method in enumerate(found.methods):
+        if number:
+            out.text()
+        _show(out, of_method)
+    words = [
+        str(path),
+        *(["--method", method] if method else []),
+        *(["--run", str(folder)] if folder else []),
+    ]
+    words += ["--out", str(target), "--examples", str(count), "--seed", str(seed)]
+    command = shlex.join(["tailwright", "quality", *words])
+    write_page(target, quality_page(found, path.name or str(path), command))
+    out.text()
+    out.text(f"wrote {target}")
+    out.result(
+        {
+            "path": str(path),
+            "run": None if folder is None else str(folder),
+            "report": str(target),
+            **found.as_dict(),
+        }
+    )
+
+
+def _show(out: Output, quality: MethodQuality) -> None:
+    from tailwright.study.quality_tables import (
+        drift_header,
+        drift_rows,
+        drift_words,
+        headline,
+        pair_rows,
+        text_rows,
+    )
+
+    out.text(headline(quality))
+    out.text()
+    out.table(["texts of both sides", "sources", "new rows"], text_rows(quality))
+    out.text()
+    out.table(["new rows against what is there", "new rows"], pair_rows(quality))
+    if quality.drift is not None:
+        out.text()
+        for line in drift_words(quality.drift):
+            out.text(line)
+        out.table(drift_header(quality.drift), drift_rows(quality.drift))
+    for example in quality.examples:
+        out.text()
+        near = "" if example.similarity is None else f", similarity {example.similarity:.2f}"
+        out.text(f"{example.kind}{near}")
+        _line(out, "labels", "; ".join(f"{label.name} ({label.rows:,})" for label in example.labels))
+        if example.source is not None:
+            _line(out, "source", example.source, example.source_guesses)
+        _line(out, "new row", example.new, example.new_guesses)
+
+
+def _line(out: Output, name: str, text: str, guesses: tuple[Guess, ...] = ()) -> None:
+    out.text(f"  {name:7}  {cut(' '.join(text.split()), 100)}")
+    if guesses:
+        said = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
+        out.text(f"  {'':7}  -> {cut(said, 100)}")

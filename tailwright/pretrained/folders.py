@@ -1,0 +1,95 @@
+"""`weights_folder`: from a name to a local folder with configuration, safetensors weights and tokenizer.
+
+Nothing of what is found is ever run: weights are safetensors, a pickled checkpoint is refused, and code that
+a hub repository may carry is not even downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from tailwright.errors import InputError, quoted
+from tailwright.pretrained.packages import PACKAGES, package_folder
+
+# The files of a repository that are data and belong to the weights; folders below hold other formats.
+_WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
+_UNWANTED = ("*/*", "consolidated*.safetensors")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt")
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
+
+
+def weights_folder(name: str) -> Path:
+    """The local folder of the weights called `name`: the first of these that there is.
+
+    1. a folder of that path,
+    2. a package of ours (`PACKAGES`, such as `smollm2`), converted when it is first asked for and then kept,
+    3. a hub id such as `gpt2`, downloaded by huggingface_hub into its own cache.
+    """
+    if Path(name).is_dir():
+        folder = Path(name)
+    elif name in PACKAGES:
+        folder = package_folder(PACKAGES[name])
+    elif _HUB_ID.fullmatch(name) and not Path(name).exists():
+        folder = _downloaded(name)
+    else:
+        ours = ", ".join(PACKAGES)
+        raise InputError(f"no folder {quoted(name)}", expected=f"a folder of weights, a hub id, or {ours}")
+    _check(folder)
+    return folder
+
+
+def identity_of(folder: Path) -> str:
+    """A digest of the weights, the configuration and the tokenizer in the folder, by content."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(path for path in folder.iterdir() if _counts(path)):
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            while block := file.read(1 << 22):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _counts(path: Path) -> bool:
+    return path.is_file() and path.suffix in {".json", ".safetensors", ".txt", ".model"}
+
+
+def _check(folder: Path) -> None:
+    if not (folder / "config.json").is_file():
+        raise InputError("no config.json", expected="a folder of pretrained weights", path=folder)
+    if next(folder.glob("*.safetensors"), None) is None:
+        pickled = next((path for path in sorted(folder.iterdir()) if path.suffix in _PICKLED), None)
+        found = "no safetensors weights" if pickled is None else f"only {pickled.name}, which is not read"
+        raise InputError(found, expected="weights as safetensors", path=folder)
+    # Without any of these transformers makes up a tokenizer that knows no word.
+    if not any((folder / name).is_file() for name in _TOKENIZERS):
+        raise InputError("no tokenizer.json", expected="a folder of pretrained weights", path=folder)
+
+
+def _downloaded(name: str) -> Path:
+    """The newest files of the hub repository, or those that are in the hub's own cache where it is away."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub import utils as bars
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    ours = ", ".join(PACKAGES)
+    quiet = bars.are_progress_bars_disabled()  # type: ignore[attr-defined]
+    bars.disable_progress_bars()  # type: ignore[attr-defined]
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED)))
+    except GatedRepoError as error:
+        raise InputError(f"{name} on the hub asks for an agreement", expected="an open repository") from error
+    except RepositoryNotFoundError as error:
+        raise InputError(
+            f"no repository {name} on the hub", expected=f"a hub id, a folder, or {ours}"
+        ) from error
+    except (OSError, ValueError) as error:  # no network, offline mode, a hub that does not answer
+        raise InputError(
+            f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached",
+            expected=f"a folder, access to the hub, or {ours}, which is a package",
+        ) from error
+    finally:
+        if not quiet:
+            bars.enable_progress_bars()  # type: ignore[attr-defined]

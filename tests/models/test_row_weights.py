@@ -1,0 +1,271 @@
+"""What a row's weight does: 0 leaves the row out, 2 counts it twice, wherever rows are summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
+
+import tailwright as tw
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
+from tailwright.data.text.tfidf import TfIdf
+from tailwright.encoders.row_table import RowTable
+from tailwright.heads.centroids import label_centroids
+from tailwright.heads.shortlist import Candidates, candidate_loss
+from tailwright.labels.vectors import pifa
+from tailwright.models import models
+from tailwright.models._astec_clusters import label_vectors
+from tailwright.models._astec_loss import every_cluster_loss
+from tailwright.models._fusion_network import logistic_curve
+from tailwright.models.linear import LOSSES, Linear, LinearSettings, _counted
+from tailwright.models.popularity import Popularity
+from tailwright.models.twin import Twin, TwinSettings
+from tailwright.store import writing
+from tailwright.training.losses import BlockPairs, binary_cross_entropy, decoupled_softmax
+from tailwright.training.phases import Phase
+
+# Rows of the tiny corpus that are taken twice, or weigh 2.
+TWICE = np.arange(0, 120, 3)
+INDEX = np.concatenate([np.arange(120), TWICE])
+
+
+def heavier(train: Dataset, rows: np.ndarray = TWICE) -> Dataset:
+    weights = train.weights.copy()
+    weights[rows] = 2
+    return replace(train, weights=weights)
+
+
+def with_silent_rows(corpus: Corpus) -> Corpus:
+    """The corpus with rows of weight 0 before, among and behind its own; they would change a lot."""
+    train = corpus.train
+    silent = replace(
+        train.take(np.arange(20)), texts=[f"silent {n} apple" for n in range(20)], weights=np.zeros(20)
+    )
+    half = len(train) // 2
+    first, second = train.take(np.arange(half)), train.take(np.arange(half, len(train)))
+    return corpus.with_train(Dataset.concat([silent, first, silent, second, silent]))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("augment", [(), ("gandalf",), ("eda", "wordnet")], ids="+".join)
+@pytest.mark.parametrize("model", ["linear", "twin", "popularity", "label-matcher"])
+def test_a_training_with_rows_of_weight_0_is_one_without_them(
+    model: str, augment: tuple[str, ...], tmp_path: Path
+) -> None:
+    corpus = tiny_corpus()
+    every = {"rows": "all", "min_words": 1}
+    settings = {name: every for name in augment if name != "gandalf"}
+    runs = [
+        tw.train(source, model, augment=augment, augment_settings=settings, seed=3)
+        for source in (corpus, with_silent_rows(corpus))
+    ]
+    texts = [*corpus.train.texts.to_pylist(), "silent 3"]
+    one, other = (run.model.predict(texts, 5) for run in runs)
+    assert np.array_equal(one.ids, other.ids)
+    assert np.array_equal(one.scores, other.scores)
+    for number, run in enumerate(runs):
+        with writing(tmp_path / str(number), kind="model") as folder:
+            run.model.save(folder)
+    assert _files(tmp_path / "0") == _files(tmp_path / "1")
+
+
+@pytest.mark.parametrize("model", ["twin", "astec"])
+def test_mixed_batches_with_rows_of_weight_0_are_those_without_them(model: str) -> None:
+    small: dict[str, Any] = {"width": 8}
+    small |= {"epochs": 1} if model == "twin" else {"surrogate_epochs": 1, "extreme_epochs": 1}
+    corpus = tiny_corpus()
+    tops = [
+        tw.train(source, model, settings=small, augment=["labelmix"], seed=1).model.predict(
+            corpus.train.texts, 5
+        )
+        for source in (corpus, with_silent_rows(corpus))
+    ]
+    assert np.array_equal(tops[0].ids, tops[1].ids)
+    assert np.array_equal(tops[0].scores, tops[1].scores)
+
+
+def test_a_fusion_holds_no_rows_of_weight_0_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in (KnowsFrequent, KnowsRare):
+        monkeypatch.setitem(models._found, part.card.name, part)
+    monkeypatch.setattr(Toy, "fits", [])
+    monkeypatch.setattr(Toy, "questions", [])
+    kind = models.get("knows-frequent+knows-rare")
+    corpus = toy_corpus(1200)
+    weights = np.where(np.arange(1200) % 3 == 1, 0, 1).astype(np.float32)
+    kept = corpus.with_train(corpus.train.take(np.flatnonzero(weights)))
+    for source in (kept, corpus.with_train(replace(corpus.train, weights=weights))):
+        kind(replace(kind.Settings(), held_out=0.1)).fit(source, seed=2)
+    for one, other in zip(Toy.fits[:2], Toy.fits[2:], strict=True):
+        assert one[1].train.same_as(other[1].train)
+        assert np.array_equal(one[1].labels.counts, other[1].labels.counts)
+    assert Toy.questions[:2] == Toy.questions[2:]
+    assert len(Toy.questions[0][1]) == 80
+
+
+def test_popularity_counts_a_row_of_weight_2_twice() -> None:
+    corpus = tiny_corpus()
+    one, other = Popularity(), Popularity()
+    one.fit(corpus.with_train(heavier(corpus.train)))
+    other.fit(corpus.with_train(corpus.train.take(INDEX)))
+    assert np.array_equal(one.frequencies, other.frequencies)
+
+
+@pytest.mark.parametrize("loss", ["squared hinge", "logistic"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_linear_solves_the_same_problem_for_weight_2_and_for_a_row_twice(loss: str, depth: int) -> None:
+    """Over the same features and clusters: the optimum is one point, which both come near to."""
+    corpus = tiny_corpus()
+    settings = LinearSettings(
+        trees=1, depth=depth, branching=2, cluster_size=3, loss=loss, tolerance=1e-5, prune=0.0
+    )
+    matrix = TfIdf.fit_transform(corpus.train.texts)[1]
+    sources = {
+        "weight 2": (heavier(corpus.train), matrix),
+        "twice": (corpus.train.take(INDEX), matrix[INDEX]),
+        "weight 1": (corpus.train, matrix),
+    }
+    vectors = {name: pifa(_counted(train), rows) for name, (train, rows) in sources.items()}
+    assert np.allclose(vectors["weight 2"].toarray(), vectors["twice"].toarray(), atol=1e-6)
+    assert not np.allclose(vectors["weight 1"].toarray(), vectors["twice"].toarray(), atol=1e-3)
+    labels = np.arange(10, dtype=np.int32)
+    scores = {}
+    for name, (train, rows) in sources.items():
+        forest = Linear(settings)._tree(0, train, rows, vectors["twice"][labels], labels, seed=0)
+        top = forest.search(matrix, 10, beam=10, loss=LOSSES[loss])
+        scores[name] = np.take_along_axis(top.scores, np.argsort(top.ids, axis=1), axis=1)
+    assert np.allclose(scores["weight 2"], scores["twice"], atol=1e-3)
+    assert not np.allclose(scores["weight 1"], scores["twice"], atol=1e-2)
+
+
+def test_a_batch_of_twin_has_the_slopes_of_one_with_the_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses are means over the rows of a batch, so 3 rows, one of weight 2, stand beside 4."""
+    found: list[tuple[dict[str, Any], Phase]] = []
+    monkeypatch.setattr(
+        "tailwright.training.loop.run_phases", lambda parts, phases, **_: found.append((parts, phases[0]))
+    )
+    corpus = tiny_corpus()
+    for train in (heavier(corpus.train, np.array([7])), corpus.train, corpus.train):
+        Twin(TwinSettings(width=8)).fit(corpus.with_train(train), seed=1)
+    slopes = []
+    for (parts, phase), rows in zip(found, ([3, 7, 9], [3, 7, 9, 7], [3, 7, 9]), strict=True):
+        tables = [part for part in parts.values() if isinstance(part, RowTable)]
+        blocks = [part for part in parts.values() if not isinstance(part, RowTable)]
+        for block in blocks:
+            block += 0.1  # a block of zeros would hide a part of the slopes
+            block.requires_grad_()
+        loss = len(rows) * phase.loss(np.array(rows), np.random.default_rng(0), {})
+        loss.backward()  # type: ignore[no-untyped-call]
+        of_tables = [taken[1] for table in tables if (taken := table.take_gradient()) is not None]
+        slopes.append([loss.detach().numpy(), *of_tables, *(block.grad.numpy() for block in blocks)])
+        assert len(slopes[-1]) == 6
+    for heavy, twice, once in zip(*slopes, strict=True):
+        assert np.allclose(heavy, twice, rtol=1e-4, atol=1e-6)
+        assert not np.allclose(once, twice, rtol=1e-2, atol=1e-6)
+
+
+ROWS, LABELS, WIDTH = 4, 9, 5
+REPEATED = np.array([0, 1, 2, 3, 2])
+Loss = Callable[[torch.Tensor, torch.Tensor, np.ndarray, np.ndarray], torch.Tensor]
+
+
+def _pairs(matrix: np.ndarray, rows: np.ndarray) -> BlockPairs:
+    at = np.nonzero(matrix[rows])
+    return BlockPairs.of(*at, matrix[rows][at])
+
+
+def _block_loss(loss: Callable[..., torch.Tensor]) -> Loss:
+    def of(queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray) -> torch.Tensor:
+        scores = queries @ table[:, :-1].T + table[:, -1]
+        return loss(scores, _pairs(TARGETS, rows), _pairs(IGNORED, rows), torch.from_numpy(weights))
+
+    return of
+
+
+def _cluster_loss(
+    queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
+) -> torch.Tensor:
+    return every_cluster_loss(
+        queries, table, _pairs(TARGETS, rows), _pairs(IGNORED, rows), torch.from_numpy(weights)
+    )
+
+
+def _candidate_loss(
+    queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
+) -> torch.Tensor:
+    # The candidates of row i are the labels i to i + 5.
+    labels = np.concatenate([np.arange(row, row + 6) for row in rows]).astype(np.int32)
+    targets = np.concatenate([TARGETS[row, row : row + 6] for row in rows])
+    ends = 6 * np.arange(len(rows) + 1, dtype=np.int64)
+    return candidate_loss(queries, table, Candidates(ends, labels, targets), weights)
+
+
+_draws = np.random.default_rng(5)
+TARGETS = (_draws.random((ROWS, LABELS)) * (_draws.random((ROWS, LABELS)) < 0.4)).astype(np.float32)
+IGNORED = (_draws.random((ROWS, LABELS)) < 0.2).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [_block_loss(binary_cross_entropy), _block_loss(decoupled_softmax), _cluster_loss, _candidate_loss],
+    ids=["binary_cross_entropy", "decoupled_softmax", "every_cluster_loss", "candidate_loss"],
+)
+def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) -> None:
+    """Value and slopes, times the rows of the batch, which they are divided by."""
+    draws = np.random.default_rng(3)
+    start = [draws.normal(size=shape).astype(np.float32) for shape in ((ROWS, WIDTH), (LABELS, WIDTH + 1))]
+    plain = np.array([1, 0.5, 1, 0.25], dtype=np.float32)
+
+    def slopes(rows: np.ndarray, weights: np.ndarray) -> list[torch.Tensor]:
+        queries, table = (torch.tensor(part, requires_grad=True) for part in start)
+        value = len(rows) * loss(queries[torch.from_numpy(rows)], table, rows, weights)
+        value.backward()  # type: ignore[no-untyped-call]
+        assert queries.grad is not None
+        assert table.grad is not None
+        return [value.detach(), queries.grad, table.grad]
+
+    rows = np.arange(ROWS)
+    once = slopes(rows, plain)
+    heavy = slopes(rows, plain * np.array([1, 1, 2, 1], dtype=np.float32))
+    twice = slopes(REPEATED, plain[REPEATED])
+    for one, other in zip(heavy, twice, strict=True):
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(once[2], twice[2], rtol=1e-2)
+
+
+def test_what_astec_makes_of_rows_is_the_same_for_weight_2_and_for_a_row_twice() -> None:
+    corpus = tiny_corpus()
+    matrix = TfIdf.fit_transform(corpus.train.texts)[1]
+    asked: dict[str, Any] = {"rows": "all", "steps": 40, "restart": 0.8, "top": 5, "dense_from": 1, "seed": 0}
+    heavy = label_vectors(heavier(corpus.train), matrix, **asked)
+    twice = label_vectors(corpus.train.take(INDEX), matrix[INDEX], **asked)
+    assert np.allclose(heavy.toarray(), twice.toarray(), atol=1e-4)
+    points = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
+    weighted = _counted(heavier(corpus.train))
+    repeated = _counted(corpus.train.take(INDEX))
+    one, other = label_centroids(points, weighted), label_centroids(points[INDEX], repeated)
+    assert np.array_equal(one.owners, other.owners)
+    assert np.allclose(one.vectors, other.vectors, atol=1e-5)
+
+
+def test_the_chances_of_a_fusion_count_a_pair_of_weight_2_twice() -> None:
+    draws = np.random.default_rng(1)
+    scores, targets = draws.normal(size=50), draws.random(50)
+    weights = np.where(np.arange(50) % 4 == 0, 2.0, 1.0)
+    index = np.concatenate([np.arange(50), np.arange(0, 50, 4)])
+    heavy, twice = (
+        logistic_curve(scores, targets, weights),
+        logistic_curve(scores[index], targets[index], np.ones(len(index))),
+    )
+    assert np.allclose(heavy, twice, atol=1e-6)
+    assert not np.allclose(logistic_curve(scores, targets, np.ones(50)), twice, atol=1e-3)

@@ -1,0 +1,40 @@
+"""The page of new rows in a real browser: it fits a phone, and stays off the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chromium
+import pytest
+from augmented_rows import augmented
+
+from tailwright.study.quality import quality_of
+from tailwright.study.quality_page import quality_page
+
+pytestmark = pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missing())
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Path:
+    originals = [f"a long enough text about the number {i} and{'x' * 90} so on" for i in range(12)]
+    corpus = augmented(originals, [(text.replace("long", "short"), i) for i, text in enumerate(originals)])
+    path = tmp_path_factory.mktemp("page") / "quality.html"
+    path.write_text(quality_page(quality_of(corpus), "x", "tailwright quality x"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory, page):
+    with chromium.browsing(tmp_path_factory.mktemp("browser")) as browser:
+        browser.open(page)  # so that the browser's own first tab is gone before anything is looked at
+        yield browser
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1280, False)])
+def test_it_fits_and_asks_for_nothing(page, browser, width, dark):
+    browser.resize(width, 844, dark=dark, phone=width < 1000)
+    browser.open(page)
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    assert browser.run("return document.querySelectorAll('svg[role=img] rect').length") > 8
+    assert browser.errors() == []
+    assert browser.requests() == [page.as_uri()]
