@@ -62,7 +62,7 @@ def test_the_weight_of_a_new_row_is_that_of_its_source_times_the_setting() -> No
     assert np.array_equal(made.weights[len(corpus.train) :], corpus.train.weights[SOURCES] / 2)
 
 
-@pytest.mark.parametrize("method", ["gandalf", "wordnet", SwapTwoWords()], ids=str)
+@pytest.mark.parametrize("method", ["gandalf", "wordnet", SwapTwoWords()], ids=["gandalf", "wordnet", "own"])
 def test_nothing_is_made_of_rows_of_weight_0(method: str | SwapTwoWords) -> None:
     corpus = tiny_corpus()
     weights = np.where(np.arange(len(corpus.train)) % 3 == 0, 0, 1).astype(np.float32)
