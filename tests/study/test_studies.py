@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from toy_study import toy_corpus, write_data
 
+from tailwright.augment import augmenters
 from tailwright.models import models
 from tailwright.settings import settings_from
 from tailwright.study import trial
@@ -57,6 +58,7 @@ def test_every_line_of_a_study_is_explained(path):
 
 
 @every_study
+@pytest.mark.usefixtures("own_long_work")
 def test_a_study_trains_on_a_toy_corpus(path, planned, tmp_path):
     """One cell of each model with each augmentation, as a worker would do it."""
     exam = Exam("toy", toy_corpus())
@@ -68,6 +70,10 @@ def test_a_study_trains_on_a_toy_corpus(path, planned, tmp_path):
                 **cell.as_dict(),
                 "fraction": 1.0,
                 "settings": {**cell.settings, **SMALL.get(cell.model, {})},
+                "augment_settings": {
+                    name: {**cell.augment_settings.get(name, {}), **augmenters.get(name).quick}
+                    for name in cell.augment
+                },
                 "search": {name: values[:2] for name, values in cell.search.items()},
             }
         )
