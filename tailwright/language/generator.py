@@ -33,10 +33,10 @@ class Generator:
         return self.all_tokens([text])[0]
 
     def all_tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Texts as tokens; the name of a special token within a text is a text like any other."""
+        """Texts as tokens, in one line each; the name of a special token within is a text like any other."""
         if not texts:
             return []
-        written = [text.lower() for text in texts] if self.lower_case else list(texts)
+        written = [" ".join((text.lower() if self.lower_case else text).split()) for text in texts]
         found: list[list[int]] = self.tokenizer(
             written,
             add_special_tokens=False,

@@ -25,10 +25,14 @@ class TuningSettings:
     | `max_tokens` | longest sequence; longer ones are cut, each side to no less than half |
     | `step_tokens` | tokens in memory at once: a larger batch is taken in parts, with the same gradient |
     | `lower_case` | texts in small letters, as the paper has them |
-    | `separator` | text between source and target; none: a new token |
+    | `separator` | text between source and target, a line end; none: a new token |
     | `scratch_width`, `scratch_layers`, `scratch_vocabulary`, `scratch_rate` | of the generator `scratch` |
     | `checkpoint_seconds` | time between checkpoints: at most so much work is lost |
     | `device` | `auto`, `cpu` or `cuda` |
+
+    A line end tells a pretrained model that another text of the same kind begins. After one epoch on 140
+    pairs of titles (tibkat-keywords-titles, smollm2) the loss on 60 others was 3.55 with it, 3.64 with ` => `
+    and 3.84 with a new token, which it first has to learn the meaning of.
     """
 
     epochs: int = 3
@@ -47,7 +51,7 @@ class TuningSettings:
     max_tokens: int = 1024
     step_tokens: int = 1024
     lower_case: bool = True
-    separator: str | None = None
+    separator: str | None = "\n"
     scratch_width: int = 256
     scratch_layers: int = 4
     scratch_vocabulary: int = 4000
