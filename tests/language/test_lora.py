@@ -45,8 +45,8 @@ def test_the_merged_model_scores_as_the_adapted_one(folder):
     assert not any("lora" in name for name, _ in plain.named_parameters())
 
 
-def test_only_small_matrices_and_the_separator_learn_and_are_kept(folder):
-    chosen, pairs = settings("lora", lora_rank=2), copies(20)
+def test_only_small_matrices_and_a_new_separator_learn_and_are_kept(folder):
+    chosen, pairs = settings("lora", lora_rank=2, separator=None), copies(20)
     tuned_generator(str(folder), pairs, chosen, seed=0)
     kept = open_folder(tuning_folder(str(folder), pairs, chosen, seed=0) / "generator", kind="generator")
     parts = kept.tensors("parts")
