@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.augment import RowAugmenter
-from tailwright.augment._rows_to_augment import SourceSettings, rows_to_augment
+from tailwright.augment._rows_to_augment import SourceSettings, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, Origin, arrow_strings
+from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.synonym_table import no_synonyms, wordnet_arrays, wordnet_digest
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.data.text.spans import character_classes
@@ -101,15 +101,7 @@ class EditsWords(RowAugmenter):
             log.info(
                 "%s: %d texts were left out, as no word was changed or all were as before", name, missing
             )
-        rows = places[sources]
-        return Dataset(
-            texts,
-            train.targets[rows],
-            train.weights[rows],
-            train.ignored[rows],
-            train.excluded[rows],
-            Origin.made_by(name, train.origin.rows[rows]),
-        )
+        return rows_made_of(train, places[sources], texts, name)
 
 
 def edited_texts(

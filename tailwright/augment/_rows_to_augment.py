@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augment import RowSettings
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset
+from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.text.spans import spaced_words
 from tailwright.errors import InputError, quoted
 from tailwright.kernels.draws import coins
@@ -75,6 +76,18 @@ def rows_to_augment(
     elif settings.rows != "all":
         fit &= coins(stream_key(seed, "rows-to-augment"), train.origin.rows, float(settings.rows))
     return np.flatnonzero(fit)
+
+
+def rows_made_of(train: Dataset, sources: np.ndarray, texts: pa.LargeStringArray, method: str) -> Dataset:
+    """A row for each text, with all that its source, a place in `train`, has beside a text."""
+    return Dataset(
+        texts,
+        train.targets[sources],
+        train.weights[sources],
+        train.ignored[sources],
+        train.excluded[sources],
+        Origin.made_by(method, train.origin.rows[sources]),
+    )
 
 
 def omitted_labels(corpus: Corpus, settings: SourceSettings) -> np.ndarray:

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.augment import AugmenterCard, Forecast, RowAugmenter, augmenters
+from tailwright.augment._rows_to_augment import rows_made_of
 from tailwright.augment._text_pairs import PairsAndSources, PairSettings, pairs_and_sources
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, Origin
+from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.language.decoding import DecodingSettings
 from tailwright.language.pairs import TextPairs
@@ -112,7 +113,7 @@ class Gda(RowAugmenter):
         lacking = _lacking(found, settings)
         if lacking:
             log.warning("gda: no rows are added: %s", lacking)
-            return self._rows(train, pa.array([], pa.large_string()), np.zeros(0, np.int64))
+            return rows_made_of(train, np.zeros(0, np.int64), pa.array([], pa.large_string()), self.card.name)
 
         from tailwright.language.tuning import generator_key, tuned_generator
         from tailwright.language.writing import written_texts
@@ -129,7 +130,7 @@ class Gda(RowAugmenter):
             seed=seed,
             key=key,
         )
-        made = self._rows(train, written.texts, found.sources[written.sources])
+        made = rows_made_of(train, found.sources[written.sources], written.texts, self.card.name)
         counts = ", ".join(f"{count} {reason}" for reason, count in written.counts.items() if count)
         log.info("gda: %d texts for %d sources; counted: %s", len(made), len(found.sources), counts or "-")
         log.info(
@@ -198,16 +199,6 @@ class Gda(RowAugmenter):
             log.info("gda: %s", missing)
         else:
             log.info("gda: BLEU %.1f on %d held-out pairs", score, min(len(held), settings.bleu_pairs))
-
-    def _rows(self, train: Dataset, texts: pa.LargeStringArray, rows: np.ndarray) -> Dataset:
-        return Dataset(
-            texts,
-            train.targets[rows],
-            train.weights[rows],
-            train.ignored[rows],
-            train.excluded[rows],
-            Origin.made_by(self.card.name, train.origin.rows[rows]),
-        )
 
 
 def _lacking(found: PairsAndSources, settings: GdaSettings) -> str:
