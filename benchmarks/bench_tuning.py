@@ -21,10 +21,11 @@ import numpy as np
 import torch
 
 import tailwright as tw
+from tailwright.encoders.token_batches import bucketed_order, chunks, padding_share
 from tailwright.language.causal import load_causal
 from tailwright.language.lora import with_lora
 from tailwright.language.pairs import TextPairs
-from tailwright.language.sequences import Sequences, bucketed_order, chunks, padded, sequences_of
+from tailwright.language.sequences import Sequences, padded, sequences_of
 from tailwright.language.token_loss import token_loss
 from tailwright.language.tuning import TuningSettings
 from tailwright.pretrained import weights_folder
@@ -47,8 +48,7 @@ def text_pairs(dataset: str) -> TextPairs:
 
 def padding(data: Sequences, order: np.ndarray, batch: int) -> float:
     """The share of padding in all batches."""
-    groups = [data.lengths[order[i : i + batch]] for i in range(0, len(order), batch)]
-    return float(1 - data.lengths.sum() / sum(len(group) * group.max() for group in groups))
+    return padding_share(data.lengths, [order[i : i + batch] for i in range(0, len(order), batch)])
 
 
 def all_scores_loss(model: Any, tokens: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
@@ -159,7 +159,7 @@ def main() -> None:
             "optimiser_seconds_a_step": round(statistics.median(gradients), 3),
             "padding": {
                 "shuffled": round(padding(data, random, 16), 3),
-                "bucketed": round(padding(data, bucketed_order(data.lengths, 16, seed=0, epoch=0), 16), 3),
+                "bucketed": round(padding(data, bucketed_order(data.lengths, 16, 0, "generator", 0), 16), 3),
             },
             "checkpoint": {"full": checkpoint(parts, optimisers), "lora": checkpoint(small_parts, small)},
             "peak_rss_mb": round(common.peak_rss_bytes() / 2**20),

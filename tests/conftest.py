@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tiny_encoders import save_tiny
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,3 +29,26 @@ def real_data() -> Path:
 def own_long_work(tmp_path, monkeypatch) -> None:
     """What language models keep while they learn and write goes to the folder of the test."""
     monkeypatch.setattr("tailwright.language.work.cache_folder", lambda: tmp_path / "long-work")
+
+
+@pytest.fixture(autouse=True)
+def _off_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.delenv("TAILWRIGHT_SHARED", raising=False)
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a BERT of 4 layers."""
+    return save_tiny(tmp_path_factory.mktemp("encoders") / "bert", "bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a RoBERTa of 4 layers, whose padding has the id 1 and positions start behind it."""
+    return save_tiny(tmp_path_factory.mktemp("encoders") / "roberta", "roberta")
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def tiny(request: pytest.FixtureRequest, tiny_bert: Path, tiny_roberta: Path) -> str:
+    return str(tiny_bert if request.param == "bert" else tiny_roberta)

@@ -36,8 +36,8 @@ FLOORS = [
     ("errors",),
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# The public face: lazy names, resolved when they are first used.
-FACE = {"__init__"}
+# The public face: lazy names, resolved when they are first used; and the command line as a module.
+FACE = {"__init__", "__main__"}
 
 
 def room_of(path: Path) -> str:

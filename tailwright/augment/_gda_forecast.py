@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailwright.augment._forecast import Forecast
+from tailwright.encoders.token_batches import chunks
 from tailwright.language.adapting import adapted, untuned
 from tailwright.language.decoding import DecodingSettings
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
-from tailwright.language.sequences import Sequences, chunks, padded, sequences_of
+from tailwright.language.sequences import Sequences, padded, sequences_of
 from tailwright.language.token_loss import token_loss
 from tailwright.language.tuning_settings import TuningSettings
 from tailwright.language.writing import decoding_rate

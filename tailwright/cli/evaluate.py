@@ -1,4 +1,4 @@
-"""`tailwright evaluate`: the metrics of a run on a corpus's test rows."""
+"""`tailwright evaluate`: the metrics of a run, or of several together, on a corpus's test rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import typer
 from tailwright.cli.metrics import show_metrics
 from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
 from tailwright.cli.output import Output
+from tailwright.cli.several_runs import loaded, named
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A corpus over the same labels.")],
+    arguments: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN... PATH", help="A run folder, or several; the last is a corpus over the same labels."
+        ),
+    ],
     split: Annotated[str, typer.Option("--split", help="test, valid or train.")] = "test",
     propensity: Annotated[
         str,
@@ -28,7 +33,11 @@ def evaluate(
 ) -> None:
     """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
 
+    Several runs over the same labels answer together: their scores are added up.
+
     Example: `tailwright evaluate run/ data/`
+
+    Example: `tailwright evaluate run1/ run2/ run3/ data/`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
@@ -40,14 +49,17 @@ def evaluate(
 
     if propensity not in PROPENSITY_PRESETS:
         raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
-    run = tw.load(folder)
+    *folders, path = arguments
+    if not folders:
+        raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
+    run = loaded(folders)
     corpus = tw.read(path, seed=seed)
     if not corpus.labels.ids.equals(run.labels.ids):
         found = f"found {len(corpus.labels):,} labels"
-        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folder}", path=path)
+        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folders[0]}", path=path)
     splits = corpus.splits()
     if split not in splits:
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
     metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity])
-    show_metrics(out, metrics, f"{run.model.card.name} on {len(splits[split]):,} {split} rows, in percent:")
-    out.result({"run": str(folder), "path": str(path), "split": split, "metrics": metrics})
+    show_metrics(out, metrics, f"{run.name} on {len(splits[split]):,} {split} rows, in percent:")
+    out.result({**named(folders), "path": str(path), "split": split, "metrics": metrics})

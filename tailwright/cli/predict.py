@@ -1,4 +1,4 @@
-"""`tailwright predict`: the best labels of texts."""
+"""`tailwright predict`: the best labels of texts, by one run or by several together."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ import typer
 
 from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
 from tailwright.cli.output import Output
+from tailwright.cli.several_runs import loaded, named, split_runs
 
 
 def predict(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    texts: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", help="Texts to label.")] = None,
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... [TEXT]...",
+            help="A run folder, or several; then texts to label, from the first that is no run folder on.",
+        ),
+    ],
     source: Annotated[
         Path | None, typer.Option("--input", help="A file with a text on each line; - for standard input.")
     ] = None,
@@ -26,18 +32,23 @@ def predict(
 ) -> None:
     """Label ids, names and scores, best first.
 
+    Several runs over the same labels answer together: their scores are added up. A run is a folder with a
+    `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
+
     Example: `tailwright predict run/ "wireless headphones with microphone" --k 3`
+
+    Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
 
-    import tailwright as tw
     from tailwright.errors import InputError
 
-    given = [*(texts or []), *(lines_of(source) if source is not None else [])]
+    folders, texts = split_runs(arguments)
+    given = [*texts, *(lines_of(source) if source is not None else [])]
     if not given:
         raise InputError("found no text", expected="texts as arguments, or --input FILE")
-    said = tw.load(folder).predict(given, k=k)
+    said = loaded(folders).predict(given, k=k)
     rows = []
     for text, ids, names, scores in zip(given, said.ids, said.names, said.scores, strict=True):
         out.text(text)
@@ -46,7 +57,7 @@ def predict(
         ]
         out.text("\n".join("  ".join(row) for row in cells) if cells else "  nothing fits")
         rows.append({"text": text, "ids": ids, "names": names, "scores": scores})
-    out.result({"run": str(folder), "k": k, "predictions": rows})
+    out.result({**named(folders), "k": k, "predictions": rows})
 
 
 def lines_of(source: Path) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ from tailwright.cli.metrics import show_metrics
 from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
+from tailwright.training.team import started_team
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
@@ -52,6 +53,10 @@ def train(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="The same seed, the same run.")] = None,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        typer.Option("--device", help="Where models that can use a GPU train; auto: on one if it is there."),
+    ] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
     threads: Threads = None,
@@ -64,10 +69,14 @@ def train(
     The log and the checkpoints of an unfinished training are in RUN.partial; `--resume` goes on from there to
     the same weights as an undisturbed training.
 
+    Several processes or GPUs share the batches of one training under
+    `torchrun --nproc-per-node 2 -m tailwright train ...`; what is said and written comes from the first.
+
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
     """
     set_threads(threads)
-    out = Output(as_json, quiet)
+    leads = started_team().leads
+    out = Output(as_json, quiet or not leads)
     asked = read_config(config) if config is not None else Asked()
     asked.model = model or asked.model
     asked.augment = augment or asked.augment
@@ -76,6 +85,8 @@ def train(
         asked.set(assignment)
 
     probing = None if budget is None else seconds_of(budget)
+    if probing is not None and started_team().size > 1:
+        raise InputError("--budget with several processes", expected="`tailwright advise` beforehand")
     if probing is not None and asked.augment != ["auto"]:
         raise InputError(f"--budget and --augment {' '.join(asked.augment)}", expected="--augment auto")
 
@@ -102,7 +113,10 @@ def train(
         out=out_folder,
         resume=resume,
         overwrite=overwrite,
+        device=device,
     )
+    if not leads:
+        return
     seconds = time.perf_counter() - start
     kept.unlink(missing_ok=True)
     out.text(f"wrote {out_folder}: {chosen.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from tailwright.errors import InputError
-from tailwright.language.causal import device_of, load_causal
+from tailwright.language.causal import load_causal
 from tailwright.language.generator import Generator
 from tailwright.language.lora import merged, with_lora
 from tailwright.language.pairs import TextPairs
 from tailwright.language.scratch import scratch_generator
 from tailwright.language.tuning_settings import TuningSettings
 from tailwright.pretrained import weights_folder
+from tailwright.training.devices import device_of
 
 SCRATCH = "scratch"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -11,19 +11,9 @@ from tailwright.errors import InputError, quoted
 from tailwright.language.generator import Generator
 from tailwright.pretrained.quiet import quiet_libraries
 
-Device = Literal["auto", "cpu", "cuda"]
-
 SEPARATOR = "<|separator|>"
 END = "<|end|>"
 UNLIMITED = 1 << 20  # positions of models that say nothing of a limit
-
-
-def device_of(name: Device) -> torch.device:
-    """`auto` is the first CUDA device where there is one; `cuda` without one is an error."""
-    there = torch.cuda.is_available()
-    if name == "cuda" and not there:
-        raise InputError("device is cuda, but torch finds none", expected="auto or cpu")
-    return torch.device("cuda" if there and name != "cpu" else "cpu")
 
 
 def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Generator:

@@ -1,4 +1,4 @@
-"""Pairs as sequences of tokens: source, separator, target, end; cut to fit, and batched by length."""
+"""Pairs as sequences of tokens: source, separator, target, end; cut to fit, and padded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import torch
 
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
-from tailwright.streams import stream
-
-JITTER = 0.05  # of a length, so that rows of nearly the same length meet others in each epoch
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,32 +69,6 @@ def _sequence(
     source = source[:for_source]
     target = [*target, end][: limit - len(source) - len(separator)]
     return [*source, *separator, *target], len(source) + len(separator), False
-
-
-def bucketed_order(lengths: np.ndarray, batch: int, *, seed: int, epoch: int) -> np.ndarray:
-    """All rows, such that each `batch` of them in turn are of similar length; the batches in random order.
-
-    A batch of fewer rows than the others, if there is one, comes last.
-    """
-    random = stream(seed, "generator/order", epoch)
-    jittered = lengths * random.uniform(1 - JITTER, 1 + JITTER, len(lengths))
-    rows = np.lexsort((random.random(len(lengths)), jittered))
-    full = len(rows) // batch
-    # The short batch takes rows from anywhere, else it were always the longest ones.
-    left = np.sort(random.permutation(len(rows))[: len(rows) - full * batch])
-    whole = np.delete(rows, left).reshape(full, batch)
-    return np.concatenate([random.permutation(whole).reshape(-1), rows[left]])
-
-
-def chunks(lengths: np.ndarray, most: int) -> list[np.ndarray]:
-    """Places of these rows in groups of at most `most` tokens when padded, or of one row."""
-    order = np.argsort(-lengths, kind="stable")
-    found, start = [], 0
-    while start < len(order):
-        count = max(most // max(int(lengths[order[start]]), 1), 1)
-        found.append(order[start : start + count])
-        start += count
-    return found
 
 
 def padded(sequences: Sequences, rows: np.ndarray, *, whole: bool) -> tuple[torch.Tensor, torch.Tensor]:

@@ -21,11 +21,13 @@ import numpy as np
 import torch
 
 from tailwright.code_version import code_version
+from tailwright.encoders.dropout import torch_draws_from
+from tailwright.encoders.token_batches import bucketed_order, chunks
 from tailwright.errors import InputError, TailwrightError
 from tailwright.language.adapting import SCRATCH, Adapted, adapted, untuned
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
-from tailwright.language.sequences import Sequences, bucketed_order, chunks, padded, sequences_of
+from tailwright.language.sequences import Sequences, padded, sequences_of
 from tailwright.language.token_loss import token_loss
 from tailwright.language.tuning_settings import TuningSettings
 from tailwright.language.work import alone, work_folder
@@ -145,14 +147,12 @@ class _Tuning(Phase):
         self.device = next(iter(adapted.parts.values())).device
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
-        return {"order": bucketed_order(self.train.lengths, self.plan.batch, seed=seed, epoch=epoch)}
+        return {"order": bucketed_order(self.train.lengths, self.plan.batch, seed, "generator", epoch)}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         """The mean loss of the tokens to be predicted; gradients are left in the parts, chunk by chunk."""
         self.model.train()
-        # Dropout draws from torch's own generator; seeded here, a resumed run drops the same.
-        with torch.random.fork_rng():
-            torch.manual_seed(int(random.integers(1 << 62)))
+        with torch_draws_from(random, self.device):  # dropout
             return self._mean(self.train, rows, learn=True)
 
     def validate(self) -> float | None:

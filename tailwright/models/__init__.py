@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
+    from tailwright.training.devices import Device
     from tailwright.training.workplace import Workplace
 
 READS = ("texts", "targets", "label texts")
@@ -60,6 +61,7 @@ class Model(ABC):
     each `prepare` and change every batch that it draws.
     `watch` are datasets, set before `fit`: a model that learns by epochs logs P@1 on each after every epoch;
     others, and fusions, do not look at them. What is learnt is the same with and without.
+    `device`, set before `fit`, is where a model that can use a GPU trains; others do not look at it.
     """
 
     card: ClassVar[ModelCard]
@@ -69,6 +71,7 @@ class Model(ABC):
         self.settings = self.Settings() if settings is None else settings
         self.mixes: Sequence[BatchAugmenter] = ()
         self.watch: Mapping[str, Dataset] = {}
+        self.device: Device = "auto"
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         """Learn from `corpus.train` with its soft targets, weights and ignored pairs.

@@ -145,6 +145,7 @@ class Fusion(Model):
         if finished is None or not place.resume or not finished.exists():
             part = kind(getattr(self.settings, name))
             part.mixes = self.mixes if "batch" in kind.card.doors else ()
+            part.device = self.device
             with work.phase(name):
                 part.fit(corpus, seed=seed, work=place)
             if finished is None:

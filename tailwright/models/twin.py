@@ -39,14 +39,13 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError
-from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
-from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import Model, ModelCard, models
+from tailwright.models._validation import Metric, valid_quality
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.memory import MemoryNeed
@@ -93,7 +92,7 @@ class TwinSettings:
     warmup: float = 0.05
     scale: float = 20.0
     clip: float | None = None
-    metric: Literal["P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5"] = "P@1"
+    metric: Metric = "P@1"
     patience: int = 2
     min_count: int = 1
     pieces: int = 4
@@ -195,8 +194,8 @@ class Twin(Model):
                 mixes.append(mix.prepare(corpus, seed=seed))
         validate = None
         if corpus.valid is not None and len(corpus.valid):
-            held_out, bags = corpus.valid, self._bags(corpus.valid.texts)
-            validate = lambda: self._quality(network, bags, held_out, corpus)  # noqa: E731
+            held_out = self._answer(network, self._bags(corpus.valid.texts))
+            validate = lambda: valid_quality(held_out, corpus, chosen.metric)  # noqa: E731
         phase = TwinPhase(
             network,
             BagJoiner.of(self.features, rows, label_bags),
@@ -210,18 +209,6 @@ class Twin(Model):
         )
         run_phases(network.parts, [phase], seed=seed, work=work)
         return network
-
-    def _quality(self, network: TwinNetwork, bags: Bags, held_out: Dataset, corpus: Corpus) -> float:
-        """The setting's metric of the network as it is, on the validation rows."""
-        from tailwright.heads.exact import exact_top_k
-
-        k = int(self.settings.metric.split("@")[1])
-        spare = int(np.diff(held_out.excluded.indptr).max(initial=0))
-        top = exact_top_k(network.query_vectors(bags), network.label_vectors(), k + spare)
-        rows = len(corpus.train.originals())
-        inverse = PROPENSITY_PRESETS["default"].inverse(corpus.labels.counts, rows) if rows >= 3 else None
-        found = metrics_at_k(top.ids, held_out.targets, inverse, (k,), held_out.excluded)
-        return found.get(self.settings.metric, found[f"P@{k}"])
 
     @staticmethod
     def _answer(network: TwinNetwork, bags: Bags) -> Answer:

@@ -25,7 +25,7 @@ def weights_folder(name: str) -> Path:
     """The local folder of the weights called `name`: the first of these that there is.
 
     1. a folder of that path,
-    2. a package of ours (`PACKAGES`, such as `smollm2`), converted when it is first asked for and then kept,
+    2. a package that we know (`PACKAGES`, such as `minilm`), converted once where it has to be,
     3. a hub id such as `gpt2`, downloaded by huggingface_hub into its own cache.
     """
     if Path(name).is_dir():
@@ -88,7 +88,7 @@ def _downloaded(name: str) -> Path:
     except (OSError, ValueError) as error:  # no network, offline mode, a hub that does not answer
         raise InputError(
             f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached",
-            expected=f"a folder, access to the hub, or {ours}, which is a package",
+            expected=f"a folder, access to the hub, or one of the packages {ours}",
         ) from error
     finally:
         if not quiet:

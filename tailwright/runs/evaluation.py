@@ -1,4 +1,4 @@
-"""`evaluate`: all metrics of a run on rows with known labels, overall and by label frequency."""
+"""`evaluate`: all metrics of a run, or of several together, on rows with known labels; also by frequency."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k, sliced_metrics
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
+from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.run import Run
 
 KS = (1, 3, 5, 10)
 
 
 def evaluate(
-    run: Run,
+    run: Run | Ensemble,
     data: Dataset,
     ks: Sequence[int] = KS,
     propensity: Propensity | None = PROPENSITY_PRESETS["default"],
@@ -32,18 +33,18 @@ def evaluate(
     return measured(run, ranked(run, data, ks), data, ks, propensity)
 
 
-def ranked(run: Run, data: Dataset, ks: Sequence[int] = KS) -> np.ndarray:
+def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> np.ndarray:
     """(rows, labels asked for) int32: the run's best labels, enough for all `ks` whatever is excluded."""
     if data.labels != len(run.labels):
         raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     if not len(data):
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
-    return run.model.predict(data.texts, min(max(ks) + most_excluded, len(run.labels))).ids
+    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels))).ids
 
 
 def measured(
-    run: Run,
+    run: Run | Ensemble,
     top: np.ndarray,
     data: Dataset,
     ks: Sequence[int] = KS,

@@ -16,11 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.corpus_folder import load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, quoted
+from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
@@ -35,6 +37,16 @@ class Predictions:
     ids: list[list[str]]
     names: list[list[str]]
     scores: list[list[float]]
+
+    @staticmethod
+    def of(top: TopK, labels: LabelSpace) -> Predictions:
+        """A ranking in the user's own ids and names."""
+        found = [row[row >= 0].tolist() for row in top.ids]
+        return Predictions(
+            [[labels.ids[i].as_py() for i in row] for row in found],
+            [[labels.names[i].as_py() for i in row] for row in found],
+            [scores[: len(row)].tolist() for row, scores in zip(found, top.scores, strict=True)],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +63,18 @@ class Run:
     augment: tuple[str, ...] = ()
     data: str = ""
 
+    @property
+    def name(self) -> str:
+        """What it is called in a heading: its model."""
+        return self.model.card.name
+
+    def top(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        """The k best labels of each text as numbers and scores, best first."""
+        return self.model.predict(texts, k)
+
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""
-        top = self.model.predict(arrow_strings(texts), k)
-        ids, names = self.labels.ids, self.labels.names
-        found = [row[row >= 0].tolist() for row in top.ids]
-        return Predictions(
-            [[ids[i].as_py() for i in row] for row in found],
-            [[names[i].as_py() for i in row] for row in found],
-            [scores[: len(row)].tolist() for row, scores in zip(found, top.scores, strict=True)],
-        )
+        return Predictions.of(self.top(arrow_strings(texts), k), self.labels)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""

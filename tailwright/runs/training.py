@@ -3,6 +3,9 @@
 While a run is being trained, its log and checkpoints lie in `RUN.partial`; the run folder appears whole at
 the end. A fingerprint of the data and of everything that was asked for keeps a resumed run from going on with
 something else.
+
+Started by torchrun, several processes train one run: each does all of this but for the steps of the training
+loop, which they share, and one of them writes (`tailwright.training.team`).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailwright.augment import BatchAugmenter, RowAugmenter, augmenter
 from tailwright.augment import augment as add_rows
@@ -24,7 +27,11 @@ from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.shared import shared_folder, spared_seconds
 from tailwright.store.whole_file import write_whole
+from tailwright.training.team import Team, connected, working_together
 from tailwright.training.workplace import Workplace
+
+if TYPE_CHECKING:
+    from tailwright.training.devices import Device
 
 
 def train(
@@ -39,6 +46,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     watch: Mapping[str, Dataset] | None = None,
+    device: Device = "auto",
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
@@ -53,6 +61,7 @@ def train(
     | `resume` | go on where a killed training of the same run stopped |
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
     | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
+    | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
     """
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
@@ -60,29 +69,39 @@ def train(
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
         check_door(kind, methods[name].card.door, name)
+    if device == "cuda":
+        from tailwright.training.devices import device_of
+
+        device_of(device)
+    fitted.device, fitted.watch = device, watch or {}
     asked = {
         "model": model,
         "settings": repr(fitted.settings),
         "augment": [[name, repr(methods[name].settings)] for name in augment],
         "seed": seed,
     }
-    work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite)
-    spared = spared_seconds()
-    asked_for = [methods[name] for name in augment]
-    for method in asked_for:
-        if isinstance(method, RowAugmenter):
-            with work.phase(method.card.name):
-                corpus = add_rows(corpus, method, seed=seed)
-    fitted.mixes = [method for method in asked_for if isinstance(method, BatchAugmenter)]
-    fitted.watch = watch or {}
-    with work.phase("fit", model=model, rows=len(corpus.train), labels=len(corpus.labels)):
-        fitted.fit(corpus, seed=seed, work=work)
-    if shared_folder() is not None:
-        work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
-    run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment), corpus.source)
-    if out is not None:
-        run.save(out, overwrite=overwrite)
-        finish(Path(out))
+    with connected() as team:
+        if team.size > 1 and "+" in model:
+            found = f"{team.size} processes for {model}"
+            raise InputError(found, expected="one: the parts of a fusion are trained by a single process")
+        work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite, team)
+        spared = spared_seconds()
+        asked_for = [methods[name] for name in augment]
+        for method in asked_for:
+            if isinstance(method, RowAugmenter):
+                with work.phase(method.card.name):
+                    corpus = add_rows(corpus, method, seed=seed)
+        fitted.mixes = [method for method in asked_for if isinstance(method, BatchAugmenter)]
+        facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
+        with work.phase("fit", **facts), working_together(team):
+            fitted.fit(corpus, seed=seed, work=work)
+        if shared_folder() is not None:
+            work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
+        run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment), corpus.source)
+        if out is not None and team.leads:
+            run.save(out, overwrite=overwrite)
+            finish(Path(out))
+        team.wait()  # whoever goes on may look for the run
     return run
 
 
@@ -95,8 +114,18 @@ def check_door(kind: type[Model], door: str, method: str) -> None:
     raise InputError(f"{found}; {method} works with: {', '.join(able)}")
 
 
-def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool) -> Workplace:
-    """The place beside the run folder, checked to belong to the same training where it is resumed."""
+def _workplace(
+    out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team
+) -> Workplace:
+    """The place beside the run folder, made by the leader of the team while the others wait."""
+    if team.leads:
+        _make_place(out, corpus, asked, resume, overwrite)
+    team.wait()
+    return Workplace(partial_of(out), resume=resume, writes=team.leads)
+
+
+def _make_place(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
+    """Make the place, or check that it belongs to the same training where it is resumed."""
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
     partial = partial_of(out)
@@ -116,7 +145,6 @@ def _workplace(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, o
                 raise InputError(found, expected="the same as before, or --overwrite", path=partial)
         partial.mkdir(parents=True, exist_ok=True)
         write_whole(asked_file, fingerprint.encode())
-    return Workplace(partial, resume=resume)
 
 
 def finish(out: Path) -> None:

@@ -117,9 +117,9 @@ def epoch_order(rows: int, seed: int, phase: str, epoch: int) -> np.ndarray:
     return stream(seed, f"{phase}/order", epoch).permutation(rows)
 
 
-def batch_stream(seed: int, phase: str, step: int) -> np.random.Generator:
-    """What the batch at that step of the phase draws from."""
-    return stream(seed, f"{phase}/batch", step)
+def batch_stream(seed: int, phase: str, step: int, begin: int = 0) -> np.random.Generator:
+    """What the batch at that step of the phase draws from, or the piece of it that begins at that row."""
+    return stream(seed, f"{phase}/batch/{begin}" if begin else f"{phase}/batch", step)
 
 
 def _row_of(ends: np.ndarray) -> np.ndarray:

@@ -16,8 +16,8 @@ from tailwright.training.sparse_adam import BETAS, EPSILON
 class DenseAdam:
     """The optimiser of one tensor: two moments of its shape, and a step counter."""
 
-    def __init__(self, part: torch.Tensor, weight_decay: float = 0.0) -> None:
-        self.part, self.weight_decay = part, weight_decay
+    def __init__(self, part: torch.Tensor, weight_decay: float = 0.0, epsilon: float = EPSILON) -> None:
+        self.part, self.weight_decay, self.epsilon = part, weight_decay, epsilon
         self.steps = 0
         self.mean = torch.zeros_like(part)
         self.square = torch.zeros_like(part)
@@ -40,7 +40,7 @@ class DenseAdam:
             beta1=BETAS[0],
             beta2=BETAS[1],
             weight_decay=self.weight_decay,
-            eps=EPSILON,
+            eps=self.epsilon,
             amsgrad=False,
             maximize=False,
         )

@@ -1,17 +1,19 @@
 """The training loop: runs phases, logs epochs, stops early, and goes on from a checkpoint to the same bits.
 
-A checkpoint holds all that later steps depend on: the weights, the moments, what the epoch was prepared with,
-the best weights so far and the place in the run. Everything drawn at random is keyed by seed and step, so a
-run that was killed at any moment and resumed ends with the weights of one that was not.
+A checkpoint holds all that later steps depend on: the weights, the moments, the averages, what the epoch was
+prepared with, the best weights so far and the place in the run. Everything drawn at random is keyed by seed
+and step, so a run that was killed at any moment and resumed ends with the weights of one that was not.
+
+A batch can be cut: into the shares of several processes (`tailwright.training.team`), and these into
+micro-batches. A piece draws from a stream of its own, named by the row of the batch that it begins at, so two
+processes learn what one learns with micro-batches of the size of their shares.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,144 +22,118 @@ import torch
 from tailwright.encoders.row_table import RowTable
 from tailwright.errors import TailwrightError
 from tailwright.progress import progress
-from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.batches import batch_stream
+from tailwright.training.checkpoints import Place, RunState, read_place
 from tailwright.training.optimisers import Optimisers
-from tailwright.training.phases import Arrays, Parts, Phase
+from tailwright.training.parts import Parts, put_weights, weights_of
+from tailwright.training.phases import Phase
+from tailwright.training.swa import Averages
+from tailwright.training.team import current_team
 from tailwright.training.workplace import Workplace
-
-
-@dataclass
-class _Place:
-    """Where a run is: the next batch to do, and what its epochs have shown so far."""
-
-    phase: int = 0
-    epoch: int = 0
-    batch: int = 0
-    loss: float = 0.0  # summed over the batches of this epoch
-    best: float = -math.inf
-    best_epoch: int = -1
-
-
-@dataclass
-class _Run:
-    """All that changes while a run goes on."""
-
-    place: _Place
-    optimisers: Optimisers
-    epoch: Arrays = field(default_factory=dict)
-    best: Arrays = field(default_factory=dict)
 
 
 def run_phases(parts: Parts, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None) -> None:
     """Train `parts` through all phases, in place."""
     work = work or Workplace()
+    _start_alike(parts)
     saved = work.restore()
-    start = 0 if saved is None else _read_place(saved).phase
+    start = 0 if saved is None else read_place(saved).phase
     for number in range(start, len(phases)):
         phase = phases[number]
-        run = _Run(_Place(phase=number), Optimisers(parts, phase.plan))
+        averages = Averages(phase.plan.averaging, parts, phase.plan.rates)
+        run = RunState(Place(phase=number), parts, Optimisers(parts, phase.plan), averages)
         if saved is not None:
-            _restore(saved, parts, run)
+            run.restore(saved)
             work.log("resume", phase=phase.name, epoch=run.place.epoch + 1, batch=run.place.batch)
             saved = None
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
-            _run_phase(parts, phase, run, seed, work)
+            _run_phase(phase, run, seed, work)
 
 
-def _run_phase(parts: Parts, phase: Phase, run: _Run, seed: int, work: Workplace) -> None:
+def _start_alike(parts: Parts) -> None:
+    """Give all processes the leader's weights: what they have made of the data may differ in the last bit."""
+    team = current_team()
+    if team.size > 1:
+        for part in parts.values():
+            team.same(torch.from_numpy(part.weight) if isinstance(part, RowTable) else part.detach())
+
+
+def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
     place, plan = run.place, phase.plan
     left = (plan.epochs - place.epoch) * phase.rows - place.batch * plan.batch
     with progress(phase.name, max(left, 0)) as advance:
-        while place.epoch < plan.epochs and not _stops(place, plan.patience):
+        while place.epoch < plan.epochs and not place.stops(plan.patience):
             if not run.epoch:
+                run.averages.begin_epoch(place.epoch)
                 run.epoch = phase.prepare(place.epoch, seed)
             started = time.monotonic()
-            while place.batch < phase.batches:
+            while place.batch < phase.batches and not place.stops(plan.patience):
                 rows = run.epoch["order"][place.batch * plan.batch : (place.batch + 1) * plan.batch]
-                _step(phase, run, rows, seed)
+                _step(phase, run, rows, seed, work)
                 advance(len(rows))
-                work.checkpoint(lambda folder: _save(folder, parts, run))
-            _end_epoch(parts, phase, run, time.monotonic() - started, work)
-    if run.best:
-        _put(parts, run.best)
+                work.checkpoint(run.save)
+            _end_epoch(phase, run, time.monotonic() - started, work)
+    put_weights(run.parts, run.best or run.averages.means)
 
 
-def _step(phase: Phase, run: _Run, rows: np.ndarray, seed: int) -> None:
-    place = run.place
-    step = place.epoch * phase.batches + place.batch
-    loss = phase.loss(rows, batch_stream(seed, phase.name, step), run.epoch)
-    value = float(loss.detach())
+def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workplace) -> None:
+    place, plan, team = run.place, phase.plan, current_team()
+    step, steps = place.epoch * phase.batches + place.batch, plan.epochs * phase.batches
+    mine = team.share(rows)
+    share = 1.0 if team.size == 1 else phase.mass(mine) / max(phase.mass(rows), 1e-12)
+    value = team.total(share * _learn(phase, run, mine, team.place(len(rows)), step, seed))
     if not math.isfinite(value):
         where = f"epoch {place.epoch + 1}, batch {place.batch + 1} of phase {phase.name}"
         raise TailwrightError(f"the loss is {value} at {where}; a lower learning rate may help")
-    if loss.requires_grad:
-        loss.backward()  # type: ignore[no-untyped-call]
-    run.optimisers.step(phase.plan.schedule.factor(step, phase.plan.epochs * phase.batches))
+    run.optimisers.step(plan.schedule.factor(step, steps), share=share, team=team)
+    run.averages.after_step(step, place.batch)
     place.loss += value
     place.batch += 1
+    if plan.validate_every is not None and ((step + 1) % plan.validate_every == 0 or step + 1 == steps):
+        quality = _judge(phase, run)
+        if quality is not None:
+            work.log("validation", phase=phase.name, step=step + 1, epoch=place.epoch + 1, valid=quality)
 
 
-def _end_epoch(parts: Parts, phase: Phase, run: _Run, seconds: float, work: Workplace) -> None:
+def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int, seed: int) -> float:
+    """The mean loss of rows that begin at row `begin` of their batch; its gradients are left in the parts."""
+    size = phase.plan.micro_batch or max(len(rows), 1)
+    whole, value = phase.mass(rows), 0.0
+    for start in range(0, len(rows), size):
+        piece = rows[start : start + size]
+        counts = 1.0 if len(piece) == len(rows) else phase.mass(piece) / max(whole, 1e-12)
+        with run.optimisers.loss_scale.context():
+            loss = phase.loss(piece, batch_stream(seed, phase.name, step, begin + start), run.epoch)
+        factor = counts * run.optimisers.loss_scale.value
+        if loss.requires_grad:
+            (loss if factor == 1 else factor * loss).backward()  # type: ignore[no-untyped-call]
+        run.optimisers.collect()
+        value += counts * float(loss.detach())
+    return value
+
+
+def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> None:
     place = run.place
-    quality = phase.validate()
-    facts: dict[str, Any] = {} if quality is None else {"valid": quality}
-    started = time.monotonic()
-    watched = phase.watched()
-    if watched:
-        facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
-    mean = place.loss / max(phase.batches, 1)
+    facts: dict[str, Any] = {}
+    if phase.plan.validate_every is None:
+        quality = _judge(phase, run)
+        facts = {} if quality is None else {"valid": quality}
+    if current_team().leads:
+        started = time.monotonic()
+        with run.averages.swapped_in():
+            watched = phase.watched()
+        if watched:
+            facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
+    mean = place.loss / max(place.batch, 1)
     work.log("epoch", phase=phase.name, epoch=place.epoch + 1, loss=mean, seconds=round(seconds, 3), **facts)
-    if quality is not None and quality > place.best:
-        place.best, place.best_epoch = quality, place.epoch
-        run.best = {name: array.copy() for name, array in _weights(parts, phase.plan.rates).items()}
     run.epoch = {}
     place.epoch, place.batch, place.loss = place.epoch + 1, 0, 0.0
 
 
-def _stops(place: _Place, patience: int) -> bool:
-    """Whether validation has not become better for `patience` epochs."""
-    return place.best_epoch >= 0 and place.epoch - 1 - place.best_epoch >= patience
-
-
-def _weights(parts: Parts, names: Collection[str] | None = None) -> Arrays:
-    """The weights of the parts (or of those named) as arrays, which share their memory on the CPU."""
-    found = {}
-    for name in parts if names is None else names:
-        part = parts[name]
-        found[name] = part.weight if isinstance(part, RowTable) else part.detach().cpu().numpy()
-    return found
-
-
-def _put(parts: Parts, arrays: Arrays) -> None:
-    for name, array in arrays.items():
-        part = parts[name]
-        if isinstance(part, RowTable):
-            part.weight[...] = array
-        else:
-            part.detach().copy_(torch.from_numpy(array))
-
-
-def _save(folder: FolderWriter, parts: Parts, run: _Run) -> None:
-    place = dataclasses.asdict(run.place)
-    place["best"] = None if run.place.best_epoch < 0 else run.place.best
-    folder.json("place.json", place)
-    folder.tensors("weights", _weights(parts))
-    folder.tensors("optimisers", dict(run.optimisers.state()))
-    folder.tensors("epoch", run.epoch)
-    folder.tensors("best", run.best)
-
-
-def _read_place(folder: FolderReader) -> _Place:
-    place = folder.json("place.json")
-    place["best"] = -math.inf if place["best"] is None else place["best"]
-    return _Place(**place)
-
-
-def _restore(folder: FolderReader, parts: Parts, run: _Run) -> None:
-    run.place = _read_place(folder)
-    shapes = {name: weight.shape for name, weight in _weights(parts).items()}
-    _put(parts, folder.tensors("weights", shapes=shapes))
-    run.optimisers.restore(folder.tensors("optimisers"))
-    run.epoch = folder.tensors("epoch")
-    run.best = folder.tensors("best")
+def _judge(phase: Phase, run: RunState) -> float | None:
+    """Validate the weights that would be kept now, averaged ones where there are some, and keep the best."""
+    with run.averages.swapped_in():
+        quality = current_team().told(phase.validate)
+        if quality is not None and run.place.judged(quality):
+            run.best = {name: array.copy() for name, array in weights_of(run.parts, phase.plan.rates).items()}
+    return quality

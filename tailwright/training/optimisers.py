@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
 
 from tailwright.encoders.row_table import RowTable
+from tailwright.training.clipping import Clipper
 from tailwright.training.dense_adam import DenseAdam
-from tailwright.training.phases import Arrays, Parts, Plan
+from tailwright.training.parts import Arrays, Parts
+from tailwright.training.phases import Plan
+from tailwright.training.precision import LossScale
 from tailwright.training.sparse_adam import RowSparseAdam
+from tailwright.training.team import ALONE, Team
+from tailwright.training.weight_groups import decay_of
+
+RowGradient = tuple[np.ndarray, np.ndarray]  # distinct row ids, gradient (rows, width)
 
 
 class Optimisers:
@@ -28,30 +36,72 @@ class Optimisers:
             if isinstance(part, RowTable):
                 part.frozen = not trained
                 if trained:
-                    self.tables[name] = RowSparseAdam(part)
+                    self.tables[name] = RowSparseAdam(part, plan.epsilon)
             else:
                 part.requires_grad_(trained)
                 if trained:
-                    self.dense[name] = DenseAdam(part, plan.weight_decay)
+                    decay = decay_of(plan.weight_decay, name, part.shape)
+                    self.dense[name] = DenseAdam(part, decay, plan.epsilon)
+        self.clipper = Clipper(plan.clip)
+        on_cuda = any(adam.part.is_cuda for adam in self.dense.values())
+        self.loss_scale = LossScale(active=plan.precision == "mixed" and on_cuda)
+        self._collected: dict[str, list[RowGradient]] = {name: [] for name in self.tables}
 
-    def step(self, factor: float) -> None:
-        """Apply the gradients of the last backward pass, at `factor` times the plan's rates."""
-        touched = {name: table.table.take_gradient() for name, table in self.tables.items()}
-        found = {name: gradient for name, gradient in touched.items() if gradient is not None}
-        scale = self._clip([gradient for _, gradient in found.values()])
+    def collect(self) -> None:
+        """Take over what the last backward pass left in the tables, so that a next one can follow."""
+        for name, adam in self.tables.items():
+            gradient = adam.table.take_gradient()
+            if gradient is not None:
+                self._collected[name].append(gradient)
+
+    def step(self, factor: float, *, share: float = 1.0, team: Team = ALONE) -> None:
+        """Apply the gradients of all backward passes since the last step, at `factor` times the plan's rates.
+
+        `share` is how much this process's gradients count among the team's. Under mixed precision, a step
+        with a gradient that is not finite is left out.
+        """
+        self.collect()
+        found = self._shared(share / self.loss_scale.value, team)
+        scale = self._scale([gradient for _, gradient in found.values()])
+        if scale is None:
+            for adam in self.dense.values():
+                adam.part.grad = None
+            return
         for name, (rows, gradient) in found.items():
             self.tables[name].step(rows, gradient, factor * self.plan.rates[name], scale)
         for name, part in self.dense.items():
             part.step(factor * self.plan.rates[name])
 
-    def _clip(self, gradients: list[np.ndarray]) -> float:
-        """Scale dense gradients to the plan's norm in place; the factor that is left for the tables."""
-        if self.plan.clip is None:
+    def _shared(self, multiplier: float, team: Team) -> dict[str, RowGradient]:
+        """The team's gradients times `multiplier`: those of the tables by name, dense ones in their parts."""
+        found = {}
+        for name, table in self.tables.items():
+            mine = added_rows(self._collected[name])
+            self._collected[name] = []
+            if mine is not None and multiplier != 1:
+                mine = mine[0], mine[1] * np.float32(multiplier)
+            summed = added_rows(team.gather_rows(mine, table.table.weight.shape[1]))
+            if summed is not None:
+                found[name] = summed
+        dense = {name: adam.part for name, adam in self.dense.items()}
+        for part in dense.values():
+            if part.grad is not None and multiplier != 1:
+                part.grad.mul_(multiplier)
+        team.add_gradients(dense)
+        return found
+
+    def _scale(self, gradients: list[np.ndarray]) -> float | None:
+        """Clip the dense gradients in place; the factor for the tables' own, None where one overflowed."""
+        if not self.clipper.active and not self.loss_scale.active:
             return 1.0
         dense = [adam.part.grad for adam in self.dense.values() if adam.part.grad is not None]
         squares = [float(np.vdot(g, g)) for g in gradients] + [_square(g) for g in dense]
         norm = float(np.sqrt(sum(squares)))
-        scale = min(1.0, self.plan.clip / max(norm, 1e-12))
+        if self.loss_scale.active:
+            self.loss_scale.update(finite=math.isfinite(norm))
+            if not math.isfinite(norm):
+                return None
+        scale = self.clipper.scale(norm)
         if scale < 1:
             for gradient in dense:
                 gradient.mul_(scale)
@@ -59,17 +109,30 @@ class Optimisers:
 
     def state(self) -> Iterator[tuple[str, np.ndarray]]:
         """Every array of the optimisers, by name, for a checkpoint."""
-        for name, adam in self._all().items():
-            for key, array in adam.state().items():
+        for name, keeper in self._all().items():
+            for key, array in keeper.state().items():
                 yield f"{name}.{key}", array
 
     def restore(self, state: Arrays) -> None:
         """Take in what `state` gave."""
-        for name, adam in self._all().items():
-            adam.restore({key: state[f"{name}.{key}"] for key in adam.state()})
+        for name, keeper in self._all().items():
+            keeper.restore({key: state[f"{name}.{key}"] for key in keeper.state()})
 
-    def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam]:
-        return {**self.tables, **self.dense}
+    def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam | Clipper | LossScale]:
+        return {**self.tables, **self.dense, "/clip": self.clipper, "/loss scale": self.loss_scale}
+
+
+def added_rows(gradients: Sequence[RowGradient]) -> RowGradient | None:
+    """The sum of gradients of rows of one table; None where there are none."""
+    if len(gradients) < 2:
+        return gradients[0] if gradients else None
+    ids, places = np.unique(np.concatenate([rows for rows, _ in gradients]), return_inverse=True)
+    total = np.zeros((len(ids), gradients[0][1].shape[1]), dtype=np.float32)
+    start = 0
+    for rows, gradient in gradients:
+        total[places[start : start + len(rows)]] += gradient  # rows are distinct within one gradient
+        start += len(rows)
+    return ids, total
 
 
 def _square(gradient: torch.Tensor) -> float:

@@ -10,17 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import get_args
 
 import numpy as np
 import torch
 
-from tailwright.encoders.row_table import RowTable
 from tailwright.training.batches import epoch_order
+from tailwright.training.clipping import AdaptiveClip
+from tailwright.training.parts import Arrays, Parts
+from tailwright.training.precision import Precision
 from tailwright.training.schedules import Schedule
+from tailwright.training.sparse_adam import EPSILON
+from tailwright.training.swa import Averaging
+from tailwright.training.weight_groups import WeightDecay
 
-Parts: TypeAlias = Mapping[str, RowTable | torch.Tensor]
-Arrays: TypeAlias = dict[str, np.ndarray]
+__all__ = ["Arrays", "Parts", "Phase", "Plan"]
 
 
 @dataclass(frozen=True)
@@ -32,18 +36,32 @@ class Plan:
     | `epochs`, `batch` | passes over the rows, rows a step |
     | `rates` | learning rate of each part that is trained |
     | `schedule` | factor on all rates, by step |
-    | `weight_decay` | of the dense parts (AdamW); tables have none |
-    | `clip` | largest norm of the gradient over all parts together; None: as it is |
-    | `patience` | epochs without a better validation before it stops; the best weights are kept |
+    | `weight_decay` | of the dense parts (AdamW), all or those that a rule does not spare; tables have none |
+    | `clip` | largest norm of the gradient over all parts together, or a rule for it; None: as it is |
+    | `patience` | validations without a better one before it stops; the best weights are kept |
+    | `validate_every` | steps from one validation to the next, and one at the end; None: after each epoch |
+    | `micro_batch` | rows of a batch whose loss is computed at a time, for less memory; None: all |
+    | `averaging` | from when on, and how often, weights are averaged; None: they are not |
+    | `epsilon` | what Adam adds to the root of the second moment; some papers' AdamW has 1e-6 |
+    | `precision` | "mixed": products in half precision, on CUDA alone |
+
+    A batch whose loss is computed in parts, or by several processes, has the gradient that it has as a whole
+    if the loss is a mean of what each row gives by itself. Where rows meet, as in a block of labels that a
+    batch shares, each part has a block of its own.
     """
 
     epochs: int
     batch: int
     rates: Mapping[str, float]
     schedule: Schedule = field(default_factory=Schedule)
-    weight_decay: float = 0.0
-    clip: float | None = None
+    weight_decay: float | WeightDecay = 0.0
+    clip: float | AdaptiveClip | None = None
     patience: int = 2
+    validate_every: int | None = None
+    micro_batch: int | None = None
+    averaging: Averaging | None = None
+    epsilon: float = EPSILON
+    precision: Precision = "full"
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "patience"):
@@ -52,10 +70,19 @@ class Plan:
         for part, rate in self.rates.items():
             if not rate > 0:
                 raise ValueError(f"the learning rate of {part} must be > 0, got {rate}")
-        if self.weight_decay < 0:
+        if not isinstance(self.weight_decay, WeightDecay) and self.weight_decay < 0:
             raise ValueError(f"weight_decay must be >= 0, got {self.weight_decay}")
-        if self.clip is not None and not self.clip > 0:
+        if isinstance(self.clip, float | int) and not self.clip > 0:
             raise ValueError(f"clip must be > 0 or None, got {self.clip}")
+        for name in ("validate_every", "micro_batch"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1 or None, got {getattr(self, name)}")
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon must be > 0, got {self.epsilon}")
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}"
+            )
 
 
 class Phase(ABC):
@@ -78,7 +105,15 @@ class Phase(ABC):
 
     @abstractmethod
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
-        """The mean loss of a batch of rows; `epoch` is what `prepare` gave."""
+        """The mean loss of a batch of rows, or of a part of one; `epoch` is what `prepare` gave.
+
+        A phase may call `backward` itself, chunk by chunk, and give a loss without a gradient; then it cuts
+        batches as it likes, and its plan has neither a `micro_batch` nor mixed precision.
+        """
+
+    def mass(self, rows: np.ndarray) -> float:
+        """What rows count in the mean: their number; where the loss is one of tokens, the number of those."""
+        return float(len(rows))
 
     def validate(self) -> float | None:
         """How good the weights are, more is better; None where there is nothing to validate on."""

@@ -19,8 +19,8 @@ EPSILON = 1e-8
 class RowSparseAdam:
     """The optimiser of one table: two moments as large as the table, and a step counter."""
 
-    def __init__(self, table: RowTable) -> None:
-        self.table = table
+    def __init__(self, table: RowTable, epsilon: float = EPSILON) -> None:
+        self.table, self.epsilon = table, epsilon
         self.steps = 0
         self.mean = np.zeros_like(table.weight)
         self.square = np.zeros_like(table.weight)
@@ -30,7 +30,7 @@ class RowSparseAdam:
         self.steps += 1
         rate *= (1 - BETAS[1] ** self.steps) ** 0.5 / (1 - BETAS[0] ** self.steps)
         weight = self.table.weight
-        adam_rows(weight, self.mean, self.square, rows, gradient, scale, *BETAS, rate, EPSILON)
+        adam_rows(weight, self.mean, self.square, rows, gradient, scale, *BETAS, rate, self.epsilon)
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint keeps, besides the table's own weights."""

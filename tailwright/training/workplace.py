@@ -26,25 +26,35 @@ class Workplace:
     """Logs and checkpoints of one fit. Without a folder nothing is kept, which is right for short fits.
 
     `resume` makes `restore` give the checkpoint that an earlier, unfinished fit left in the folder.
+    Of several processes that fit together only one `writes`: for the others `folder` is None, and a
+    checkpoint is read from where the first one left it (`reads`).
     """
 
     def __init__(
-        self, folder: Path | None = None, *, resume: bool = False, checkpoint_seconds: float = 60.0
+        self,
+        folder: Path | None = None,
+        *,
+        resume: bool = False,
+        checkpoint_seconds: float = 60.0,
+        writes: bool = True,
     ) -> None:
         if checkpoint_seconds < 0:
             raise ValueError(f"checkpoint_seconds must be >= 0, got {checkpoint_seconds}")
-        self.folder = folder
+        self.folder = folder if writes else None
+        self.reads, self.writes = folder, writes
         self.resume = resume
         self.checkpoint_seconds = checkpoint_seconds
         self._last_checkpoint = time.monotonic()
-        self._log_folder = folder
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+        self._log_folder = self.folder
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
 
     def sub(self, name: str) -> Workplace:
         """A place for one part of the fit, with checkpoints of its own; it logs to the same file."""
-        folder = None if self.folder is None else self.folder / name
-        part = Workplace(folder, resume=self.resume, checkpoint_seconds=self.checkpoint_seconds)
+        folder = None if self.reads is None else self.reads / name
+        part = Workplace(
+            folder, resume=self.resume, checkpoint_seconds=self.checkpoint_seconds, writes=self.writes
+        )
         part._log_folder = self._log_folder
         return part
 
@@ -81,9 +91,9 @@ class Workplace:
         """The checkpoint to go on from, if this fit resumes one."""
         from tailwright.store import open_folder
 
-        if not self.resume or self.folder is None or not (self.folder / "checkpoint").exists():
+        if not self.resume or self.reads is None or not (self.reads / "checkpoint").exists():
             return None
-        return open_folder(self.folder / "checkpoint", kind="checkpoint")
+        return open_folder(self.reads / "checkpoint", kind="checkpoint")
 
 
 def peak_rss_mb() -> float:

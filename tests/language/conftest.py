@@ -16,10 +16,8 @@ SENTENCES = (
 
 
 @pytest.fixture(autouse=True)
-def _off_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("TAILWRIGHT_SHARED", raising=False)
 
 
 def save_tiny(folder: Path, kind: str) -> Path:

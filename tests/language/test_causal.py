@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tailwright.errors import InputError
-from tailwright.language.causal import SEPARATOR, device_of, load_causal
+from tailwright.language.causal import SEPARATOR, load_causal
 
 
 @pytest.fixture(params=["gpt2", "llama"])
@@ -72,13 +72,6 @@ def test_weights_that_lack_a_tensor_are_refused(tmp_path, folder):
     save_file(tensors, broken / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match=r"weights lack [12] tensors of the model, such as"):
         load_causal(broken, separator=None, lower_case=True)
-
-
-def test_cuda_is_an_error_where_there_is_none(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert device_of("auto") == device_of("cpu") == torch.device("cpu")
-    with pytest.raises(InputError, match="expected auto or cpu"):
-        device_of("cuda")
 
 
 def test_loading_prints_nothing(folder, capfd):

@@ -1,4 +1,4 @@
-"""Sequences of tokens: their layout, how they are cut, and batches of similar length."""
+"""Sequences of tokens: their layout, how they are cut, and how they are padded."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tailwright.language.causal import load_causal
 from tailwright.language.pairs import FEWEST_TO_HOLD_OUT
-from tailwright.language.sequences import _sequence, bucketed_order, chunks, padded, sequences_of
-from tailwright.streams import stream
+from tailwright.language.sequences import _sequence, padded, sequences_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import copies, text_pairs
@@ -60,42 +59,6 @@ def test_sequences_fit_the_positions_of_the_model(tiny_gpt2):
     assert data.lengths[0] == generator.positions == 128
     assert data.cut == 1
     assert generator.tokens("C D") == data.tokens[data.starts[1] + data.targets[1] : -1].tolist()
-
-
-@given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 16), st.integers(0, 3))
-def test_a_bucketed_order_is_a_permutation(lengths, batch, epoch):
-    order = bucketed_order(np.array(lengths, dtype=np.int64), batch, seed=0, epoch=epoch)
-    assert sorted(order.tolist()) == list(range(len(lengths)))
-
-
-def padding(lengths: np.ndarray, order: np.ndarray, batch: int) -> float:
-    """The share of a padded batch that is padding, over all batches."""
-    rows = [lengths[order[i : i + batch]] for i in range(0, len(order), batch)]
-    return 1 - lengths.sum() / sum(len(row) * row.max() for row in rows)
-
-
-def test_buckets_cut_the_padding_and_differ_between_epochs():
-    random = stream(0, "lengths")
-    lengths = np.maximum(random.lognormal(3.5, 0.6, 2003).astype(np.int64), 5)
-    first, second = (bucketed_order(lengths, 16, seed=0, epoch=epoch) for epoch in (0, 1))
-    assert padding(lengths, random.permutation(len(lengths)), 16) > 0.4
-    assert padding(lengths, first, 16) < 0.15
-    batches = [
-        {frozenset(order[i : i + 16].tolist()) for i in range(0, 2000, 16)} for order in (first, second)
-    ]
-    assert len(batches[0] & batches[1]) < 10
-    # Long and short batches take turns: an epoch does not go from short texts to long ones.
-    means = [lengths[first[i : i + 16]].mean() for i in range(0, 2000, 16)]
-    assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3
-
-
-@given(st.lists(st.integers(1, 100), min_size=1, max_size=40), st.integers(1, 300))
-def test_chunks_are_all_rows_within_bounds(lengths, most):
-    found = chunks(np.array(lengths), most)
-    assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
-    for places in found:
-        longest = max(lengths[place] for place in places)
-        assert len(places) == 1 or len(places) * longest <= most
 
 
 def test_padded_rows_are_the_sequences(tiny_gpt2):

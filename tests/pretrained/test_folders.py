@@ -159,6 +159,23 @@ def test_another_version_of_the_package_is_refused(conversions, monkeypatch):
         weights_folder("smollm2")
 
 
+def test_a_package_that_can_be_loaded_as_it_is_is_not_copied(monkeypatch, tmp_path, weights):
+    class Installed:
+        version = "1.0"
+
+        def locate_file(self, name: str) -> Path:
+            return tmp_path / name
+
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed())
+    package = packages.Package("ready", "some-weights", "1.0", "weights/model.safetensors")
+    monkeypatch.setitem(PACKAGES, "ready", package)
+    assert weights_folder("ready") == weights
+    assert not (tmp_path / "cache").exists()
+    (weights / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"no tokenizer\.json"):
+        weights_folder("ready")
+
+
 @pytest.mark.slow
 def test_the_real_smollm2_is_loaded_and_writes_english(capfd):
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tailwright.data.text.huggingface import HuggingFaceTokenizer
-    from tailwright.data.text.sequences import SequenceTokenizer, TokenBatch
+    from tailwright.data.text.sequences import SequenceTokenizer, TokenBatch, TokenRows
     from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
     from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
     from tailwright.data.text.words import Tokens, WordTable, split_words, tokenise, word_counts
@@ -18,6 +18,7 @@ _MODULE_OF = {
     "TfIdf": "tfidf",
     "TfIdfSettings": "tfidf",
     "TokenBatch": "sequences",
+    "TokenRows": "sequences",
     "Tokens": "words",
     "WordTable": "words",
     "WordVocabulary": "vocabulary",
@@ -33,6 +34,7 @@ __all__ = [
     "TfIdf",
     "TfIdfSettings",
     "TokenBatch",
+    "TokenRows",
     "Tokens",
     "WordTable",
     "WordVocabulary",

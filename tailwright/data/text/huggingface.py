@@ -13,9 +13,10 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.text.sequences import TokenBatch, padded
+from tailwright.data.text.sequences import TokenBatch, TokenRows, cut_rows
 from tailwright.data.text.words import Texts
 from tailwright.errors import InputError, quoted
+from tailwright.store.shared import content_key
 
 if TYPE_CHECKING:
     from tailwright.store import FolderReader, FolderWriter
@@ -29,9 +30,9 @@ _USUAL_PADDING = ("[PAD]", "<pad>", "<|pad|>", "<PAD>")
 
 
 class HuggingFaceTokenizer:
-    """A `tokenizers.Tokenizer` that gives `TokenBatch`es.
+    """A `tokenizers.Tokenizer` that gives `TokenRows`; the library tokenises in threads.
 
-    Truncation and padding settings that the file carries are switched off: `encode` is told the length, cuts
+    Truncation and padding settings that the file carries are switched off: `rows` is told the length, cuts
     the text's own tokens and keeps the special ones around them. The padding token is, in this order,
     `padding`, the file's padding setting, the `pad_token` of the files beside it, a special token with a
     usual name.
@@ -78,7 +79,12 @@ class HuggingFaceTokenizer:
         # Not the number of tokens: ids may have gaps.
         return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values())
 
-    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
+    @property
+    def identity(self) -> str:
+        """A digest of all that decides on ids."""
+        return content_key(self._whole(), self.padding_id)
+
+    def rows(self, texts: Texts, max_length: int) -> TokenRows:
         """The ids of each text with its special tokens, at most `max_length` in all."""
         special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         if max_length <= special:
@@ -91,14 +97,17 @@ class HuggingFaceTokenizer:
             parts.append(np.array([token for row in rows for token in row], dtype=np.int32))
         if_empty = self.padding_id if self._if_empty is None else self._if_empty
         offsets = np.cumsum(np.concatenate(counts))
-        return padded(np.concatenate(parts), offsets, max_length, padding=self.padding_id, if_empty=if_empty)
+        return cut_rows(
+            np.concatenate(parts), offsets, max_length, padding=self.padding_id, if_empty=if_empty
+        )
+
+    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
+        """The same, padded as one batch."""
+        return self.rows(texts, max_length).padded()
 
     def save(self, folder: FolderWriter) -> None:
         """Writes tokenizer.json, with the padding token in its padding setting."""
-        whole = Tokenizer.from_str(self._tokenizer.to_str())
-        whole.no_truncation()
-        whole.enable_padding(pad_id=self.padding_id, pad_token=self._padding)
-        folder.json(FILE, json.loads(whole.to_str()))
+        folder.json(FILE, json.loads(self._whole()))
 
     @staticmethod
     def load(folder: FolderReader) -> HuggingFaceTokenizer:
@@ -114,8 +123,15 @@ class HuggingFaceTokenizer:
             # Truncation is a state of the tokenizer; another thread may want another length.
             with self._lock:
                 self._tokenizer.enable_truncation(max_length)
-                rows = self._tokenizer.encode_batch(some)
+                rows = self._tokenizer.encode_batch_fast(some)  # without places in the text
             yield [row.ids for row in rows]
+
+    def _whole(self) -> str:
+        """The tokenizer.json, without the truncation that `rows` sets and with the padding token."""
+        whole = Tokenizer.from_str(self._tokenizer.to_str())
+        whole.no_truncation()
+        whole.enable_padding(pad_id=self.padding_id, pad_token=self._padding)
+        return str(whole.to_str())
 
 
 def _read(path: Path) -> Any:

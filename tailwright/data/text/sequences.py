@@ -1,8 +1,12 @@
-"""What sequence models read: padded token ids. And what any tokenizer must offer to give them."""
+"""What sequence models read: token ids, ragged for a whole corpus and padded for a batch.
+
+And what any tokenizer must offer to give them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,6 +26,78 @@ class TokenBatch:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @property
+    def inside(self) -> np.ndarray:
+        """(rows, longest) bool: where a token of the row stands, and not padding."""
+        return np.arange(self.ids.shape[1]) < self.lengths[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenRows:
+    """The token ids of a column of texts, end to end; a text is tokenised once, and padded with its batch.
+
+    | field | holds |
+    |---|---|
+    | `ids` | (all tokens,) int32 |
+    | `offsets` | (rows + 1,) int64: where each row starts in `ids`; every row has a token |
+    | `padding` | the id that fills a batch |
+
+    >>> rows = TokenRows(np.array([5, 6, 7], np.int32), np.array([0, 1, 3]), padding=0)
+    >>> rows.batch(np.array([1, 0])).ids.tolist()
+    [[6, 7], [5, 0]]
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    padding: int
+
+    def __post_init__(self) -> None:
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.ids) or bool((self.lengths < 1).any()):
+            raise ValueError("offsets must go from 0 to the number of ids, each row with an id")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """(rows,) int64, tokens of each row."""
+        return np.diff(self.offsets)
+
+    def batch(self, rows: np.ndarray) -> TokenBatch:
+        """The rows at these places, in that order."""
+        lengths = self.lengths[rows].astype(np.int32)
+        longest = int(lengths.max(initial=0))
+        places = np.arange(longest)
+        inside = places < lengths[:, None]  # (rows, longest)
+        ids = np.full((len(lengths), longest), self.padding, dtype=np.int32)
+        ids[inside] = self.ids[(self.offsets[:-1][rows][:, None] + places)[inside]]
+        return TokenBatch(ids, lengths)
+
+    def padded(self) -> TokenBatch:
+        """All rows as one batch."""
+        return self.batch(np.arange(len(self)))
+
+    def save(self, folder: FolderWriter) -> None:
+        """Writes the three fields."""
+        folder.json("tokens.json", {"padding": self.padding})
+        folder.array("ids", self.ids)
+        folder.array("offsets", self.offsets)
+
+    @staticmethod
+    def load(folder: FolderReader, *, rows: int, size: int) -> TokenRows:
+        """What `save` wrote, of so many rows and with ids below `size`."""
+        from tailwright.store import DamagedFolderError
+
+        ids = folder.array("ids", dtype=np.int32, shape=(None,))
+        offsets = folder.array("offsets", dtype=np.int64, shape=(rows + 1,))
+        padding = folder.json("tokens.json").get("padding")
+        if len(ids) and not 0 <= ids.min() <= ids.max() < size:
+            raise DamagedFolderError(f"ids up to {ids.max()}", expected=f"below {size}", path=folder.path)
+        try:
+            return TokenRows(ids, offsets, int(padding))
+        except (TypeError, ValueError) as error:
+            raise DamagedFolderError(str(error), expected="rows of tokens", path=folder.path) from error
+
 
 class SequenceTokenizer(Protocol):
     """The seam between texts and sequence models; all ids that `encode` gives are in 0..size-1."""
@@ -36,8 +112,12 @@ class SequenceTokenizer(Protocol):
         """How many rows an embedding table needs."""
         ...
 
-    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
+    def rows(self, texts: Texts, max_length: int) -> TokenRows:
         """The ids of each text, cut to `max_length` tokens; a text without tokens gets one unknown token."""
+        ...
+
+    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
+        """The same, padded as one batch."""
         ...
 
     def save(self, folder: FolderWriter) -> None:
@@ -50,16 +130,17 @@ class SequenceTokenizer(Protocol):
         ...
 
 
-def padded(
+def cut_rows(
     ids: np.ndarray, offsets: np.ndarray, max_length: int, *, padding: int, if_empty: int
-) -> TokenBatch:
+) -> TokenRows:
     """Rows `ids[offsets[i]:offsets[i + 1]]` cut to `max_length`; a row without ids becomes `[if_empty]`."""
     counts = np.diff(offsets)
     kept = np.minimum(counts, max_length)
-    lengths = np.maximum(kept, 1).astype(np.int32)
-    batch = np.full((len(counts), int(lengths.max(initial=0))), padding, dtype=np.int32)  # (rows, longest)
     if len(ids) > kept.sum():
         ids = ids[np.arange(len(ids)) - np.repeat(offsets[:-1], counts) < max_length]
-    batch[np.arange(batch.shape[1]) < kept[:, None]] = ids
-    batch[kept == 0, :1] = if_empty
-    return TokenBatch(batch, lengths)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.maximum(kept, 1))])
+    if not bool(kept.all()):
+        filled = np.full(int(starts[-1]), if_empty, dtype=np.int32)
+        filled[np.repeat(kept > 0, np.maximum(kept, 1))] = ids
+        ids = filled
+    return TokenRows(ids.astype(np.int32, copy=False), starts, padding)

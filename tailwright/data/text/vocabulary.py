@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.text.sequences import TokenBatch, padded
+from tailwright.data.text.sequences import TokenBatch, TokenRows, cut_rows
 from tailwright.data.text.words import Splitter, Texts, WordTable, split_words, tokenise, word_counts
 from tailwright.errors import InputError
 
@@ -84,13 +84,17 @@ class WordVocabulary:
     def size(self) -> int:
         return len(self.vocabulary) + RESERVED
 
-    def encode(self, texts: Texts, max_length: int, *, threads: int | None = None) -> TokenBatch:
+    def rows(self, texts: Texts, max_length: int, *, threads: int | None = None) -> TokenRows:
         """The ids of each text's first `max_length` words; a text without words is one unknown word."""
         if max_length < 1:
             raise ValueError(f"max_length must be >= 1, got {max_length}")
         tokens = tokenise(texts, self._table, words=self.words, threads=threads)
         ids = np.where(tokens.ids < 0, np.int32(UNKNOWN), tokens.ids + np.int32(RESERVED))
-        return padded(ids, tokens.offsets, max_length, padding=PADDING, if_empty=UNKNOWN)
+        return cut_rows(ids, tokens.offsets, max_length, padding=PADDING, if_empty=UNKNOWN)
+
+    def encode(self, texts: Texts, max_length: int, *, threads: int | None = None) -> TokenBatch:
+        """The same, padded as one batch."""
+        return self.rows(texts, max_length, threads=threads).padded()
 
     def save(self, folder: FolderWriter) -> None:
         """Writes the words, and the name of the function that splits texts."""

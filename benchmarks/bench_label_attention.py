@@ -1,0 +1,132 @@
+"""The label-specific head over label attention: blocks of labels against a context vector for every pair.
+
+    .venv/bin/python benchmarks/bench_label_attention.py [--labels 27000] [--rows 8,16] [--repeats 3]
+
+A step is the loss of a batch and all its gradients, of hidden states as an encoder gives them. The naive head
+builds (batch, labels, width) and dense targets, and lets torch differentiate. Both take the same batch, in
+turn, in one process; the peak memory of each is that of a process of its own that does one step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import common
+import numpy as np
+import torch
+from torch.nn import functional
+
+from tailwright.heads.batch_targets import BatchTargets
+from tailwright.heads.label_specific import LabelSpecificHead
+from tailwright.streams import stream
+
+LABELS_A_ROW = 5
+
+
+class Step:
+    """One batch, and a step of either head; gradients stay in the leaves until the next step."""
+
+    def __init__(self, rows: int, tokens: int, width: int, labels: int) -> None:
+        random = stream(0, "bench-label-attention")
+        drawn = random.standard_normal((rows, tokens, width), dtype=np.float32)
+        self.hidden = torch.from_numpy(drawn).requires_grad_()
+        self.mask = torch.ones(rows, tokens, dtype=torch.bool)
+        self.head = LabelSpecificHead.new(labels, width, 0, "bench-label-attention")
+        self.leaves = [self.hidden, *self.head.parts("head").values()]
+        for leaf in self.leaves:
+            leaf.requires_grad_()
+        self.positives = np.stack([random.permutation(labels)[:LABELS_A_ROW] for _ in range(rows)])
+
+    def ours(self) -> float:
+        ends = np.arange(len(self.positives) + 1) * LABELS_A_ROW
+        ones = np.ones(self.positives.size, dtype=np.float32)
+        targets = BatchTargets.of((ends, self.positives.ravel(), ones))
+        return self._pulled(self.head.loss(self.hidden, self.mask, targets))
+
+    def naive(self) -> float:
+        head, hidden = self.head, self.hidden
+        targets = torch.zeros(len(hidden), len(head.bias))
+        targets.scatter_(1, torch.from_numpy(self.positives), 1.0)
+        scores = (hidden @ head.attention.T).masked_fill(~self.mask[..., None], -torch.inf)
+        attention = torch.softmax(scores, 1)  # (batch, tokens, labels)
+        contexts = attention.transpose(1, 2) @ hidden  # (batch, labels, width)
+        found = (contexts * head.outputs).sum(-1) + head.bias
+        return self._pulled(functional.binary_cross_entropy_with_logits(found, targets))
+
+    def _pulled(self, loss: torch.Tensor) -> float:
+        for leaf in self.leaves:
+            leaf.grad = None
+        loss.backward()
+        return float(loss.detach())
+
+    def run(self, name: str) -> Callable[[], float]:
+        return self.ours if name == "ours" else self.naive
+
+    def difference(self) -> float:
+        """The largest difference between gradients, over the largest gradient of that tensor."""
+        self.naive()
+        plain = [leaf.grad.clone() for leaf in self.leaves]
+        self.ours()
+        pairs = zip(self.leaves, plain, strict=True)
+        return max(float((leaf.grad - grad).abs().max() / grad.abs().max()) for leaf, grad in pairs)
+
+
+def measured(asked: argparse.Namespace, rows: int) -> dict[str, Any]:
+    step = Step(rows, asked.tokens, asked.width, asked.labels)
+    difference = step.difference()  # which also warms up
+    seconds = common.interleaved({name: step.run(name) for name in ("naive", "ours")}, asked.repeats)
+    peaks = {name: _peak_in_own_process(asked, name, rows) for name in seconds}
+    return {
+        "rows": rows,
+        "rows_a_second": {name: round(rows / taken, 2) for name, taken in seconds.items()},
+        "times_the_rows_a_second": round(seconds["naive"] / seconds["ours"], 2),
+        "peak_mb": {name: peak["peak_mb"] for name, peak in peaks.items()},
+        "share_of_the_peak": round(peaks["ours"]["peak_mb"] / peaks["naive"]["peak_mb"], 3),
+        "step_mb": {name: peak["step_mb"] for name, peak in peaks.items()},
+        "largest_difference_of_gradients": difference,
+    }
+
+
+def _peak_in_own_process(asked: argparse.Namespace, name: str, rows: int) -> dict[str, float]:
+    command = [sys.executable, __file__, "--peak", name, "--rows", str(rows)]
+    for option in ("labels", "tokens", "width"):
+        command += [f"--{option}", str(getattr(asked, option))]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def peak(asked: argparse.Namespace, name: str, rows: int) -> dict[str, float]:
+    """Peak memory of this process, and what the step added to what was there before it."""
+    step = Step(rows, asked.tokens, asked.width, asked.labels)
+    before = common.peak_rss_bytes()
+    step.run(name)()
+    after = common.peak_rss_bytes()
+    return {"peak_mb": round(after / 2**20), "step_mb": round((after - before) / 2**20)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--labels", type=int, default=27_000)
+    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--width", type=int, default=384)
+    parser.add_argument("--rows", default="8,16", help="batch sizes")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peak", choices=("naive", "ours"), help="one step in this process, for its memory")
+    asked = parser.parse_args()
+    sizes = [int(rows) for rows in asked.rows.split(",")]
+    if asked.peak:
+        print(json.dumps(peak(asked, asked.peak, sizes[0])))
+        return
+    shape = {"labels": asked.labels, "tokens": asked.tokens, "width": asked.width}
+    threads = {"threads": torch.get_num_threads(), "load": round(os.getloadavg()[0], 1)}
+    common.emit("label_attention", {**shape, **threads, "batches": [measured(asked, r) for r in sizes]})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Features of a frozen encoder, computed once into a file that batches are then read from.
+
+An encoder that is not trained gives the same features in every epoch; its dropout is off. The folder of a
+file is named by a digest of all that decides on it: the encoder's weights, what it gives, the tokens of all
+rows, the precision, the code.
+
+| in the folder | holds |
+|---|---|
+| `features.npy` | (all tokens, width) where the encoder gives tokens, else (rows, width) |
+| `blocks.json` | for each block of rows that is finished the digest of its bytes, null for the others |
+
+A block is noted only when its bytes are on the disk, and what is noted is checked when the file is opened:
+after a kill, or damage, the blocks that lack are computed, and no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+
+from tailwright.code_version import code_version
+from tailwright.data.text.sequences import TokenRows
+from tailwright.encoders.token_batches import chunks
+from tailwright.encoders.transformer import TransformerEncoder
+from tailwright.errors import TailwrightError
+from tailwright.progress import progress
+from tailwright.store import strict_json
+from tailwright.store.errors import errors_of_reading, errors_of_writing
+from tailwright.store.keeping import alone
+from tailwright.store.npy import read_npy
+from tailwright.store.shared import content_key
+from tailwright.store.whole_file import write_whole
+
+log = logging.getLogger(__name__)
+
+Precision = Literal["float32", "float16"]
+
+TOKENS_A_BLOCK = 1 << 14  # some seconds of work, which a kill may cost
+TOKENS_A_PASS = 1 << 12  # that the encoder reads at once
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenFeatures:
+    """The features of rows; `offsets` says where each row's start in `vectors`, one or as many as tokens."""
+
+    vectors: np.ndarray  # (stored, width) float32 or float16, mapped
+    offsets: np.ndarray  # (rows + 1,) int64
+    by_token: bool
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """(rows,) vectors of each row."""
+        return np.diff(self.offsets)
+
+    def batch(self, rows: np.ndarray) -> torch.Tensor:
+        """Features of these rows in float32: (rows, width), or (rows, longest, width), zero behind a row."""
+        if not self.by_token:
+            return torch.from_numpy(self.vectors[rows].astype(np.float32, copy=False))
+        lengths = self.lengths[rows]
+        padded = np.zeros((len(rows), int(lengths.max(initial=0)), self.vectors.shape[1]), dtype=np.float32)
+        for place, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
+            start = self.offsets[row]
+            padded[place, :length] = self.vectors[start : start + length]
+        return torch.from_numpy(padded)
+
+    def mask(self, rows: np.ndarray) -> torch.Tensor:
+        """(rows, longest) bool: where `batch` holds a token's vector."""
+        lengths = self.lengths[rows]
+        return torch.from_numpy(np.arange(int(lengths.max(initial=0))) < lengths[:, None])
+
+
+def frozen_features(
+    encoder: TransformerEncoder, rows: TokenRows, folder: Path, *, precision: Precision = "float32"
+) -> FrozenFeatures:
+    """What `encoder` gives of these rows, from a file below `folder`, where what lacks of it is computed."""
+    if precision not in get_args(Precision):
+        raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
+    by_token = encoder.by_token
+    offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
+    place = folder / f"frozen-{_key(encoder, rows, precision)}"
+    with alone(place):
+        file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
+        blocks = _blocks(rows.offsets)
+        noted = file.begin(len(blocks))
+        left = [
+            number
+            for number, (first, last) in enumerate(blocks)
+            if noted[number] is None or noted[number] != file.digest(offsets[first], offsets[last])
+        ]
+        done = len(rows) - sum(blocks[number][1] - blocks[number][0] for number in left)
+        if done and left:
+            log.info("features of %s rows are there already", f"{done:,}")
+        with progress("encode", len(rows) - done) as advance:
+            for number in left:
+                first, last = blocks[number]
+                vectors = _narrowed(_encoded(encoder, rows, first, last), precision)
+                noted[number] = file.write(offsets[first], vectors)
+                file.note(noted)
+                advance(last - first)
+        return FrozenFeatures(file.mapped(), offsets, by_token)
+
+
+def _key(encoder: TransformerEncoder, rows: TokenRows, precision: str) -> str:
+    version = code_version(["tailwright.encoders.frozen_features"])
+    return content_key(encoder.identity(), encoder.kind, rows.ids, rows.offsets, precision, version)
+
+
+def _blocks(offsets: np.ndarray) -> list[tuple[int, int]]:
+    """(first, last) row of each block: as many rows as have `TOKENS_A_BLOCK` tokens, or one."""
+    found, first, rows = [], 0, len(offsets) - 1
+    while first < rows:
+        last = int(np.searchsorted(offsets, offsets[first] + TOKENS_A_BLOCK, side="right")) - 1
+        last = max(last, first + 1)
+        found.append((first, last))
+        first = last
+    return found
+
+
+@torch.no_grad()
+def _encoded(encoder: TransformerEncoder, rows: TokenRows, first: int, last: int) -> np.ndarray:
+    """The features of rows first..last, end to end; only these decide on their bits."""
+    lengths = rows.lengths[first:last]
+    each: list[np.ndarray] = [np.empty(0)] * (last - first)
+    for places in chunks(lengths, TOKENS_A_PASS):
+        given = encoder(rows.batch(first + places)).cpu().numpy()
+        for place, features in zip(places.tolist(), given, strict=True):
+            each[place] = features[: lengths[place]] if encoder.by_token else features[None]
+    return np.concatenate(each)
+
+
+def _narrowed(vectors: np.ndarray, precision: Precision) -> np.ndarray:
+    with np.errstate(over="ignore"):  # said below
+        narrow = vectors.astype(precision)
+    if not bool(np.isfinite(narrow).all()):
+        raise TailwrightError(f"the encoder gives features that are not finite in {precision}")
+    return narrow
+
+
+class _File:
+    """The two files of a folder; see the module."""
+
+    def __init__(self, folder: Path, shape: tuple[int, int], dtype: np.dtype) -> None:
+        self.folder, self.shape, self.dtype = folder, shape, dtype
+        self.path = folder / "features.npy"
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        )
+        self.header = header.getvalue()
+        self.line = shape[1] * dtype.itemsize
+
+    def begin(self, blocks: int) -> list[str | None]:
+        """What is noted of the blocks; what is no file of this shape is begun anew, with nothing."""
+        size = len(self.header) + math.prod(self.shape) * self.dtype.itemsize
+        noted = self._noted()
+        if noted is not None and len(noted) == blocks and self._fits(size):
+            return noted
+        with errors_of_writing(self.path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self.path.open("wb") as file:
+                file.write(self.header)
+                file.truncate(size)
+        return [None] * blocks
+
+    def digest(self, start: int, end: int) -> str:
+        """Of the bytes of the vectors start..end as they are on the disk."""
+        with errors_of_reading(self.path), self.path.open("rb") as file:
+            file.seek(len(self.header) + int(start) * self.line)
+            return _digest(file.read((int(end) - int(start)) * self.line))
+
+    def write(self, start: int, vectors: np.ndarray) -> str:
+        """Put the vectors to their place, down to the disk, and give their digest."""
+        content = np.ascontiguousarray(vectors).tobytes()
+        with errors_of_writing(self.path), self.path.open("r+b") as file:
+            file.seek(len(self.header) + int(start) * self.line)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        return _digest(content)
+
+    def note(self, noted: Sequence[str | None]) -> None:
+        """Keep which blocks are finished."""
+        write_whole(self.folder / "blocks.json", strict_json.encode(list(noted), indent=None))
+
+    def mapped(self) -> np.ndarray:
+        """The whole array, read-only; its pages are read when they are used."""
+        return read_npy(self.path, dtype=self.dtype, shape=self.shape, mmap=True)
+
+    def _fits(self, size: int) -> bool:
+        try:
+            with self.path.open("rb") as file:
+                return os.fstat(file.fileno()).st_size == size and file.read(len(self.header)) == self.header
+        except OSError:
+            return False
+
+    def _noted(self) -> list[str | None] | None:
+        try:
+            found: Any = strict_json.decode((self.folder / "blocks.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, list) else None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -1,0 +1,145 @@
+"""`EncoderModel`: a flat network on a pretrained transformer, as a model: its training, its folder.
+
+With `frozen` the encoder's features are computed once into a file (`tailwright.encoders.frozen_features`),
+which all epochs and validations then read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from tailwright.data.corpus import Corpus
+from tailwright.models._text_model import TextModel
+from tailwright.store import FolderReader, FolderWriter
+from tailwright.store.shared import shared_folder
+from tailwright.training.workplace import Workplace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tailwright.data.text.sequences import TokenRows
+    from tailwright.encoders.reading import RowReader
+    from tailwright.encoders.transformer import Kind, TransformerEncoder
+    from tailwright.evaluation.ranking import TopK
+    from tailwright.models._encoder_settings import EncoderSettings
+    from tailwright.models._text_network import FlatNetwork
+    from tailwright.models._text_output import Output
+    from tailwright.training.memory import MemoryNeed
+    from tailwright.training.phases import Phase
+
+
+class EncoderModel(TextModel["FlatNetwork"]):
+    """A model whose settings are `EncoderSettings`; `kind` says what its output reads of the encoder."""
+
+    kind: ClassVar[Kind]
+    settings: EncoderSettings
+    encoder: TransformerEncoder
+
+    @abstractmethod
+    def output(self, labels: int, width: int, seed: int) -> Output:
+        """The untrained output on an encoder that gives vectors of that width."""
+
+    def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
+        from tailwright.encoders.transformer import TransformerEncoder
+        from tailwright.models._text_network import FlatNetwork
+
+        chosen = self.settings
+        with work.phase("encoder"):
+            self.encoder = TransformerEncoder.pretrained(
+                chosen.encoder, self.kind, max_tokens=chosen.max_tokens, checkpointing=chosen.checkpointing
+            )
+        return FlatNetwork(self.encoder, self.output(len(corpus.labels), self.encoder.width, seed))
+
+    def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
+        from tailwright.encoders.shared_tokens import shared_tokens
+
+        return shared_tokens(self.encoder.tokenizer, texts, self.encoder.max_tokens)
+
+    def rates(self, network: FlatNetwork) -> dict[str, float]:
+        """The learning rate of each part that is trained."""
+        chosen = self.settings
+        rates = dict.fromkeys(network.output.parts("head"), chosen.head_rate)
+        return (
+            rates if chosen.frozen else {**dict.fromkeys(self.encoder.parts("encoder"), chosen.rate), **rates}
+        )
+
+    def memory_need(self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
+        from tailwright.models._text_memory import training_need, transformer_bytes
+        from tailwright.models._validation import has_valid
+
+        chosen = self.settings
+        read = min(chosen.micro_batch or chosen.batch, len(tokens)) * int(tokens.lengths.max(initial=0))
+        return training_need(
+            network.parts(),
+            self.rates(network),
+            chosen,
+            batch=0.0 if chosen.frozen else transformer_bytes(self.encoder, read),
+            validates=has_valid(corpus),
+        )
+
+    def phases(
+        self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace
+    ) -> Sequence[Phase]:
+        from tailwright.models._text_network import FlatPhase
+
+        return [
+            FlatPhase(
+                self.card.name,
+                self._reader(tokens, work),
+                network.output,
+                corpus.train,
+                self.settings.plan(self.rates(network)),
+                device=self.encoder.device,
+                validate=self.validation(network, corpus, work),
+                watch=self.watching(network, work),
+            )
+        ]
+
+    def answering(
+        self, network: FlatNetwork, texts: pa.LargeStringArray, work: Workplace
+    ) -> Callable[[int], TopK]:
+        from tailwright.models._text_network import answered
+
+        reader = self._reader(self.tokens(texts), work)
+        return lambda k: answered(reader.lengths, lambda rows: network.output.top_k(reader(rows), k), k)
+
+    def _reader(self, tokens: TokenRows, work: Workplace) -> RowReader:
+        from tailwright.encoders.frozen_features import frozen_features
+        from tailwright.encoders.reading import FeatureReader, TokenReader
+
+        if not self.settings.frozen:
+            return TokenReader(self.encoder, tokens)
+        with work.phase("features", rows=len(tokens)):
+            features = frozen_features(
+                self.encoder, tokens, self._features_folder(work), precision=self.settings.features
+            )
+        return FeatureReader(features, self.encoder.device)
+
+    def _features_folder(self, work: Workplace) -> Path:
+        """Where features are kept: for all trainings that share their work, or while this one lasts."""
+        place = shared_folder() or work.reads
+        if place is None:
+            # Held by the model: the folder goes with it.
+            self._own_folder = tempfile.TemporaryDirectory()
+            place = Path(self._own_folder.name)
+        return place
+
+    def save(self, folder: FolderWriter) -> None:
+        from tailwright.models._network_files import save_parts
+
+        self.encoder.save(folder.sub("encoder"))
+        save_parts(folder, "head", self.network.output.parts("head"))
+
+    def load(self, folder: FolderReader, labels: int) -> None:
+        from tailwright.encoders.transformer import TransformerEncoder
+        from tailwright.models._network_files import load_parts
+        from tailwright.models._text_network import FlatNetwork
+
+        self.encoder = TransformerEncoder.load(folder.sub("encoder"))
+        output = self.output(labels, self.encoder.width, 0)
+        load_parts(folder, "head", output.parts("head"))
+        self.network = FlatNetwork(self.encoder, output)

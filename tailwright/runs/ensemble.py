@@ -1,0 +1,100 @@
+"""`Ensemble`: several runs over the same labels that answer together, by the sum of their scores.
+
+Each run names its best labels for a text. A label's score is the sum over the runs that name it, which is how
+papers put several trainings of one model together. Scores must be on one scale for that: log-odds go through
+the logistic function first, chances are added as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+from scipy.special import expit
+
+from tailwright.data.corpus import LabelSpace
+from tailwright.data.dataset import arrow_strings
+from tailwright.errors import InputError, quoted
+from tailwright.evaluation.ranking import TopK, top_k_of_scores
+from tailwright.runs.run import Predictions, Run
+
+ROWS_A_BLOCK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Runs over the same labels; `depth` best labels of each are added up, or as many as are asked for.
+
+    Label counts and the number of training rows, from which propensities come, are the first run's.
+    """
+
+    runs: tuple[Run, ...]
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError("runs must hold at least one run")
+        if self.depth < 1:
+            raise ValueError(f"depth must be >= 1, got {self.depth}")
+        for number, run in enumerate(self.runs[1:], start=2):
+            _check_same(self.labels, run.labels, number)
+
+    @property
+    def labels(self) -> LabelSpace:
+        return self.runs[0].labels
+
+    @property
+    def train_rows(self) -> int:
+        return self.runs[0].train_rows
+
+    @property
+    def name(self) -> str:
+        """What it is called in a heading: the models of its runs."""
+        return " + ".join(run.name for run in self.runs)
+
+    def top(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        """The k labels of each text with the largest sums, best first."""
+        rows = arrow_strings(texts)
+        found = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
+        for start in range(0, len(rows), ROWS_A_BLOCK):
+            block = rows.slice(start, ROWS_A_BLOCK)
+            found.append(top_k_of_scores(self._sums(block, max(self.depth, k)), k))
+        return TopK.concat(found)
+
+    def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
+        """The k best labels of each text."""
+        return Predictions.of(self.top(texts, k), self.labels)
+
+    def _sums(self, texts: pa.LargeStringArray, depth: int) -> sparse.csr_array:
+        """(texts, labels) float64: the summed scores of all labels that a run names."""
+        # In double precision: chances close to 1 would else become equal.
+        places: list[np.ndarray] = []
+        scores: list[np.ndarray] = []
+        for run in self.runs:
+            top = run.top(texts, min(depth, max(len(self.labels), 1)))
+            named = top.ids >= 0
+            value = top.scores[named].astype(np.float64)
+            places.append(np.stack([np.nonzero(named)[0], top.ids[named]]))
+            scores.append(expit(value) if run.model.card.scores == "log-odds" else value)
+        shape = (len(texts), len(self.labels))
+        # Pairs that several runs name are added up; a sum of 0 stays, as it was named.
+        pairs = np.concatenate(scores), tuple(np.concatenate(places, axis=1))
+        return sparse.coo_array(pairs, shape).tocsr()
+
+
+def _check_same(first: LabelSpace, other: LabelSpace, number: int) -> None:
+    """Refuse a run over other labels, and name the first difference."""
+    if first.ids.equals(other.ids):
+        return
+    if len(first) != len(other):
+        raise InputError(
+            f"run {number} has {len(other):,} labels", expected=f"the {len(first):,} labels of run 1"
+        )
+    pairs = zip(first.ids.to_pylist(), other.ids.to_pylist(), strict=True)
+    place, (wanted, found) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    raise InputError(
+        f"label {place + 1:,} of run {number} is {quoted(found)}", expected=f"{quoted(wanted)}, as in run 1"
+    )

@@ -1,0 +1,108 @@
+"""Stochastic weight averaging: the running mean of the weights that training goes through.
+
+From the beginning of an epoch on, the mean of snapshots is kept beside the weights, the first of which is
+what the weights are at that moment. Training goes on with the weights themselves; validation, the best
+weights and what a phase ends with are the means. There are no batch statistics to be taken anew.
+
+AttentionXML counts steps through the whole training, LightXML from 0 in each epoch: it also takes the weights
+after the first step of every epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from tailwright.training.parts import Arrays, Parts, put_weights, weights_of
+
+Counted = Literal["phase", "epoch"]
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """When snapshots are taken.
+
+    | setting | meaning |
+    |---|---|
+    | `start` | the epoch, from 0, at the beginning of which the first is taken; never where there are fewer |
+    | `every` | steps between the others |
+    | `counted` | "phase": after steps n, 2n, ... of the phase; "epoch": after 1, n + 1, ... of an epoch |
+
+    >>> [step for step in range(6) if Averaging(0, 2).due(step, step % 3)]
+    [1, 3, 5]
+    >>> [step for step in range(6) if Averaging(0, 2, "epoch").due(step, step % 3)]
+    [0, 2, 3, 5]
+    """
+
+    start: int
+    every: int
+    counted: Counted = "phase"
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise ValueError(f"start must be >= 0, got {self.start}")
+        if self.every < 1:
+            raise ValueError(f"every must be >= 1, got {self.every}")
+        if self.counted not in get_args(Counted):
+            raise ValueError(f"counted must be one of {', '.join(get_args(Counted))}, got {self.counted!r}")
+
+    def due(self, step: int, batch: int) -> bool:
+        """Whether a snapshot follows that step of the phase, which is that batch of its epoch, from 0."""
+        return batch % self.every == 0 if self.counted == "epoch" else (step + 1) % self.every == 0
+
+
+class Averages:
+    """The means of the named parts, on the CPU; none before `averaging.start`, or without an `averaging`."""
+
+    def __init__(self, averaging: Averaging | None, parts: Parts, names: Collection[str]) -> None:
+        self.averaging, self.parts, self.names = averaging, parts, tuple(names)
+        self.count = 0  # snapshots so far
+        self.means: Arrays = {}
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Take the first snapshot if it is time for it."""
+        if self.averaging is not None and not self.count and epoch >= self.averaging.start:
+            self.means = {name: array.copy() for name, array in self._weights().items()}
+            self.count = 1
+
+    def after_step(self, step: int, batch: int) -> None:
+        """Take in the weights as they are if a snapshot is due."""
+        if self.averaging is None or not self.count or not self.averaging.due(step, batch):
+            return
+        self.count += 1
+        for name, weight in self._weights().items():
+            mean = self.means[name]
+            mean += (weight - mean) / np.float32(self.count)
+
+    @contextmanager
+    def swapped_in(self) -> Iterator[None]:
+        """Within it the parts are the means, if there are some; then what they were before, bit for bit."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        # Part by part, so that no third copy of all weights is made.
+        for name, mean in self.means.items():
+            weight = weights_of(self.parts, [name])[name].copy()
+            put_weights(self.parts, {name: mean})
+            mean[...] = weight
+
+    def state(self) -> Arrays:
+        """What a checkpoint keeps."""
+        means = {f"mean.{name}": mean for name, mean in self.means.items()}
+        return {"count": np.array([self.count]), **means}
+
+    def restore(self, state: Arrays) -> None:
+        """Take in what `state` gave."""
+        self.count = int(state["count"][0])
+        self.means = {name: state[f"mean.{name}"] for name in self.names} if self.count else {}
+
+    def _weights(self) -> Arrays:
+        return weights_of(self.parts, self.names)

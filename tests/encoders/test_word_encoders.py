@@ -1,0 +1,206 @@
+"""Encoders over word ids, BiLSTM and text CNN: padding, dropout, word vectors; tables to start from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailwright.data.text import WordVocabulary
+from tailwright.data.text.word_vectors import word_table
+from tailwright.encoders.bilstm import BiLstm, BiLstmSettings
+from tailwright.encoders.text_cnn import TextCnn, TextCnnSettings, chunk_places
+from tailwright.streams import stream
+from tailwright.training.optimisers import Optimisers
+from tailwright.training.phases import Plan
+
+TEXTS = ["red hat", "", "the quick brown fox jumps over the lazy dog " * 2, "shoes", "a red shoe and a hat"]
+VOCABULARY = WordVocabulary.build(TEXTS)
+
+
+def bilstm() -> BiLstm:
+    return BiLstm(word_table(VOCABULARY, 6, "random"), BiLstmSettings(hidden=5), seed=3)
+
+
+def text_cnn() -> TextCnn:
+    settings = TextCnnSettings(widths=(2, 4, 8), filters=3, chunks=2, bottleneck=7)
+    return TextCnn(word_table(VOCABULARY, 6, "random"), settings, seed=3)
+
+
+@pytest.fixture(params=[bilstm, text_cnn])
+def encoder(request: pytest.FixtureRequest) -> BiLstm | TextCnn:
+    """With random first states and biases, so that nothing is left out for being zero."""
+    made = request.param()
+    with torch.no_grad():
+        for number, (name, part) in enumerate(made.parts("e").items()):
+            if isinstance(part, torch.Tensor) and ("states" in name or "bias" in name):
+                drawn = stream(0, "draws", number).standard_normal(tuple(part.shape), dtype=np.float32)
+                part.copy_(torch.from_numpy(drawn))
+    return made
+
+
+def test_a_text_gives_the_same_alone_as_in_a_padded_batch(encoder):
+    rows = VOCABULARY.rows(TEXTS, 500)
+    with torch.no_grad():
+        together = encoder(rows.padded())
+        assert together.shape[-1] == encoder.width
+        for place, length in enumerate(rows.lengths):
+            alone = encoder(rows.batch(np.array([place])))[0]
+            found = together[place]
+            if isinstance(encoder, BiLstm):
+                assert not found[length:].any()
+                found = found[:length]
+            torch.testing.assert_close(found, alone, rtol=0, atol=1e-6)
+    assert len({tuple(row.flatten().tolist()) for row in together}) == len(TEXTS)
+
+
+def test_the_lstm_is_the_bidirectional_one_of_packed_rows_with_its_gradients():
+    encoder = bilstm()
+    drawn = stream(0, "states").standard_normal((2, 2, 5), dtype=np.float32)
+    with torch.no_grad():
+        encoder.states.copy_(torch.from_numpy(drawn))
+    twin = torch.nn.LSTM(6, 5, bidirectional=True, batch_first=True)
+    for end, suffix in (("start", ""), ("end", "_reverse")):
+        for name, part in encoder.directions[end].named_parameters():
+            getattr(twin, name + suffix).data.copy_(part.detach())
+    batch = VOCABULARY.rows(TEXTS, 500).padded()
+    states = torch.from_numpy(drawn).requires_grad_()
+    vectors = torch.from_numpy(encoder.words.table.weight[batch.ids])
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        vectors, torch.from_numpy(batch.lengths).long(), batch_first=True, enforce_sorted=False
+    )
+    first = states.transpose(0, 1)[:, :, None].expand(-1, -1, len(batch), -1).contiguous()
+    read, _ = twin(packed, (first[0], first[1]))
+    expected, _ = torch.nn.utils.rnn.pad_packed_sequence(read, batch_first=True)
+    found = encoder(batch)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    weights = torch.from_numpy(stream(0, "weights").standard_normal(found.shape, dtype=np.float32))
+    (found * weights).sum().backward()
+    (expected * weights).sum().backward()
+    torch.testing.assert_close(encoder.states.grad, states.grad, rtol=1e-4, atol=1e-5)
+    for end, suffix in (("start", ""), ("end", "_reverse")):
+        for name, part in encoder.directions[end].named_parameters():
+            torch.testing.assert_close(part.grad, getattr(twin, name + suffix).grad, rtol=1e-4, atol=1e-5)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(1, 9))
+def test_runs_of_places_are_those_of_adaptive_pooling(counts, chunks):
+    found = chunk_places(np.array(counts), chunks)
+    for count, runs in zip(counts, found, strict=True):
+        values = torch.from_numpy(stream(count, "values").standard_normal(count))
+        pooled = torch.nn.functional.adaptive_max_pool1d(values[None], chunks)[0]
+        assert torch.equal(values[torch.from_numpy(runs)].amax(dim=1), pooled)
+
+
+def test_the_cnn_equals_filters_slid_by_hand():
+    encoder = text_cnn()
+    rows = VOCABULARY.rows(["the quick brown fox jumps over the lazy dog and a red hat", "red"], 500)
+    with torch.no_grad():
+        found = encoder(rows.padded()).numpy()
+    parts = {name: part.detach().numpy() for name, part in encoder._parts.items()}
+    for place in range(2):
+        vectors = encoder.words.table.weight[rows.batch(np.array([place])).ids[0]]
+        pooled = []
+        for width in (2, 4, 8):
+            read = np.concatenate([vectors, np.zeros((max(width - len(vectors), 0), 6), np.float32)])
+            along = np.array(
+                [
+                    np.einsum("fdw,wd->f", parts[f"filters{width}"], read[start : start + width])
+                    for start in range(len(read) - width + 1)
+                ]
+            )
+            along = np.maximum(along + parts[f"bias{width}"], 0)  # (places, filters)
+            half = (len(along) + 1) // 2
+            pooled.append(np.stack([along[:half].max(0), along[len(along) // 2 :].max(0)], axis=1).ravel())
+        hidden = parts["hidden"] @ np.concatenate(pooled) + parts["hidden_bias"]
+        np.testing.assert_allclose(found[place], np.maximum(hidden, 0), atol=1e-5)
+
+
+def test_dropout_comes_from_the_stream_of_the_batch(encoder):
+    batch = VOCABULARY.rows(TEXTS, 500).padded()
+
+    def drawn(step: int) -> torch.Tensor:
+        found = encoder(batch, stream(0, "batch", step)).detach()
+        encoder.words.table.take_gradient()
+        return found
+
+    first = drawn(1)
+    assert torch.equal(drawn(1), first)
+    assert not torch.equal(drawn(2), first)
+    assert not torch.equal(encoder(batch), first)
+
+
+def test_only_the_words_of_a_batch_learn(encoder):
+    parts = encoder.parts("e")
+    before = encoder.words.table.weight.copy()
+    optimisers = Optimisers(parts, Plan(1, 2, dict.fromkeys(parts, 0.1)))
+    batch = VOCABULARY.rows(["red hat", "a red zebra"], 500).padded()
+    encoder(batch, stream(0, "batch")).square().sum().backward()
+    dense = [name for name, part in parts.items() if isinstance(part, torch.Tensor) and part.grad is None]
+    assert dense == []
+    optimisers.step(1.0)
+    changed = (encoder.words.table.weight != before).any(axis=1)
+    assert set(np.flatnonzero(changed)) == set(batch.ids[batch.inside])
+    assert VOCABULARY.unknown_id in np.flatnonzero(changed)
+    assert not changed[VOCABULARY.padding_id]
+
+
+def test_frozen_words_stay_while_the_rest_learns(encoder):
+    parts = encoder.parts("e")
+    rates = {name: 0.1 for name in parts if name != "e.words"}
+    optimisers = Optimisers(parts, Plan(1, 2, rates))
+    before = encoder.words.table.weight.copy()
+    for step in range(2):
+        batch = VOCABULARY.rows(TEXTS, 500).padded()
+        encoder(batch, stream(0, "batch", step)).square().sum().backward()
+        optimisers.step(1.0)
+    np.testing.assert_array_equal(encoder.words.table.weight, before)
+
+
+def test_weights_follow_the_seed_and_are_as_large_as_they_should_be():
+    table = word_table(VOCABULARY, 6, "random")
+    first, again, other = (
+        BiLstm(table, BiLstmSettings(hidden=9), seed=seed).directions for seed in (1, 1, 2)
+    )
+    for one, same, another in zip(first.parameters(), again.parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, same)
+        assert not torch.equal(one, another)
+        assert 0.25 < one.abs().max() <= 1 / 3
+    assert not bilstm().states.any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BiLstmSettings(hidden=0), "hidden must be >= 1, got 0"),
+        (lambda: BiLstmSettings(drop_words=1.0), r"drop_words must be in \[0, 1\), got 1\.0"),
+        (lambda: TextCnnSettings(widths=()), r"widths must be >= 1, and at least one, got \(\)"),
+        (lambda: TextCnnSettings(chunks=0), "chunks must be >= 1, got 0"),
+        (lambda: TextCnnSettings(drop_hidden=-0.1), r"drop_hidden must be in \[0, 1\), got -0\.1"),
+    ],
+)
+def test_settings_say_what_is_wrong(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_word_table_is_known_vectors_as_they_are_and_uniform_ones(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("hat 3 4\nred 0 -2\n")
+    vocabulary = WordVocabulary.build(["red hat shoe"])
+    table = word_table(vocabulary, 3, str(path), seed=1)
+    assert table.dtype == np.float32
+    place = {word: row for row, word in enumerate(vocabulary.vocabulary.to_pylist(), start=2)}
+    np.testing.assert_array_equal(table[place["hat"], :2], [3, 4])
+    np.testing.assert_array_equal(table[place["red"], :2], [0, -2])
+    drawn = word_table(vocabulary, 3, "random", seed=1)
+    np.testing.assert_array_equal(table[place["shoe"]], drawn[place["shoe"]])
+    np.testing.assert_array_equal(table[:, 2], drawn[:, 2])
+    assert not table[vocabulary.padding_id].any()
+    assert table[vocabulary.unknown_id].any()
+    many = word_table(WordVocabulary.build([" ".join(map(str, range(999)))]), 40, "random")[1:]
+    assert -1 <= many.min() < -0.99
+    assert 0.99 < many.max() <= 1
+    assert abs(many.mean()) < 0.01

@@ -1,0 +1,163 @@
+"""Averaged weights: the mean of snapshots, what is validated and kept, and the same bits after a stop."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tailwright.encoders.row_table import RowTable
+from tailwright.streams import stream
+from tailwright.training.loop import run_phases
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.swa import Averages, Averaging
+from tailwright.training.workplace import Workplace
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny_team
+
+
+def new_parts() -> dict[str, RowTable | torch.Tensor]:
+    return {"table": RowTable(np.zeros((3, 2), dtype=np.float32)), "dense": torch.zeros(2)}
+
+
+def move(parts, random) -> dict[str, np.ndarray]:
+    """New weights at random, in place; a copy of them."""
+    parts["table"].weight[...] = random.standard_normal((3, 2))
+    parts["dense"].copy_(torch.from_numpy(random.standard_normal(2)))
+    return {"table": parts["table"].weight.copy(), "dense": parts["dense"].numpy().copy()}
+
+
+@pytest.mark.parametrize("updates", [0, 1, 2, 7])
+def test_after_some_updates_it_is_the_mean_of_the_snapshots_and_the_first_weights(updates):
+    parts, random = new_parts(), stream(0, "weights")
+    averages = Averages(Averaging(2, 3), parts, ["table", "dense"])
+    move(parts, random)
+    averages.begin_epoch(1)
+    averages.after_step(2, 2)
+    assert averages.means == {}
+    taken = [move(parts, random)]
+    averages.begin_epoch(2)
+    for number in range(updates):
+        move(parts, random)
+        averages.after_step(3 * number, 0)  # not due
+        taken.append(move(parts, random))
+        averages.after_step(3 * number + 2, 2)
+    averages.begin_epoch(3)  # begun once, it is not begun anew
+    assert averages.count == updates + 1
+    for name, mean in averages.means.items():
+        np.testing.assert_allclose(mean, np.mean([snapshot[name] for snapshot in taken], axis=0), atol=1e-6)
+
+
+def test_swapped_in_the_parts_are_the_means_and_then_what_they_were():
+    parts, random = new_parts(), stream(0, "weights")
+    averages = Averages(Averaging(0, 1), parts, ["table", "dense"])
+    first = move(parts, random)
+    averages.begin_epoch(0)
+    second = move(parts, random)
+    averages.after_step(0, 0)
+    means = {name: mean.copy() for name, mean in averages.means.items()}
+
+    @averages.swapped_in()
+    def stopped() -> None:
+        np.testing.assert_allclose(parts["table"].weight, (first["table"] + second["table"]) / 2, atol=1e-6)
+        np.testing.assert_array_equal(parts["dense"].numpy(), means["dense"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    np.testing.assert_array_equal(parts["table"].weight, second["table"])
+    np.testing.assert_array_equal(parts["dense"].numpy(), second["dense"])
+    np.testing.assert_array_equal(averages.means["table"], means["table"])
+
+
+class Walk(Phase):
+    """The dense part goes one step along its gradient; every weight that is validated or watched is noted."""
+
+    def __init__(self, parts, plan, quality=lambda weight: None):
+        super().__init__("walk", 4, plan)
+        self.parts, self.quality = parts, quality
+        self.trained, self.validated, self.looked_at = [], [], []
+
+    def loss(self, rows, random, epoch):
+        self.trained.append(self.parts["dense"].detach().numpy().copy())
+        return self.parts["dense"].sum()
+
+    def validate(self):
+        self.validated.append(self.parts["dense"].detach().numpy().copy())
+        return self.quality(self.validated[-1])
+
+    def watched(self):
+        self.looked_at.append(self.parts["dense"].detach().numpy().copy())
+        return {}
+
+
+def plan(epochs=3, **settings) -> Plan:
+    return Plan(epochs, 2, {"dense": 0.1}, averaging=settings.pop("averaging", Averaging(1, 1)), **settings)
+
+
+def test_raw_weights_are_trained_on_and_averaged_ones_are_validated_watched_and_kept():
+    parts = new_parts()
+    phase = Walk(parts, plan())
+    run_phases(parts, [phase], seed=0)
+    # Two steps an epoch, each of about the rate: 0, then -0.1, -0.2 and so on.
+    np.testing.assert_allclose([w[0] for w in phase.trained], -0.1 * np.arange(6), atol=1e-5)
+    # After epoch 1 there is no average yet; then it is of -0.2 (when it began), -0.3, -0.4 and on.
+    np.testing.assert_allclose([w[0] for w in phase.validated], [-0.2, -0.3, -0.4], atol=1e-5)
+    np.testing.assert_array_equal(phase.validated, phase.looked_at)
+    np.testing.assert_array_equal(parts["dense"].detach().numpy(), phase.validated[-1])
+
+
+def test_the_best_weights_are_averaged_ones():
+    parts = new_parts()
+    phase = Walk(parts, plan(epochs=4), quality=lambda weight: -abs(float(weight[0]) + 0.3))
+    run_phases(parts, [phase], seed=0)
+    np.testing.assert_array_equal(parts["dense"].detach().numpy(), phase.validated[1])
+
+
+def test_a_phase_that_ends_before_averaging_starts_keeps_its_weights():
+    parts = new_parts()
+    run_phases(parts, [Walk(parts, plan(averaging=Averaging(3, 1)))], seed=0)
+    np.testing.assert_allclose(parts["dense"].detach().numpy(), -0.6, atol=1e-5)
+
+
+class _StopFitError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5, 9, 16])
+def test_stopped_after_any_checkpoint_averages_and_clipping_end_the_same(tmp_path, monkeypatch, stop):
+    """The tiny model trains with averages, the adaptive clip and micro-batches at once."""
+    settings = {"drop": 0.3, "micro_batch": 3, "validate_every": 3}
+    _, expected = tiny_team.learnt(tmp_path / "whole", **settings)
+    checkpoint, done = Workplace.checkpoint, []
+
+    def stopping(self, save, *, now=False):
+        checkpoint(self, save, now=now)
+        done.append(1)
+        if len(done) == stop:
+            raise _StopFitError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workplace, "checkpoint", stopping)
+        with pytest.raises(_StopFitError):
+            tiny_team.learnt(tmp_path / "stopped", **settings)
+    _, found = tiny_team.learnt(tmp_path / "stopped", resume=True, **settings)
+    for name, weight in expected.items():
+        np.testing.assert_array_equal(found[name], weight)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ((-1, 1), "start must be >= 0, got -1"),
+        ((0, 0), "every must be >= 1, got 0"),
+        ((0, 1, "day"), "counted must be one of phase, epoch, got 'day'"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Averaging(*settings)
