@@ -78,6 +78,15 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
         apart = together([effect.verdict for effect in one.beyond]) if one.beyond else ""
         anchor = f"[{in_markdown(one.claim.says)}](#{one.claim.id})"
         lines.append(f"| {anchor} | {in_markdown(one.claim.paper)} | {one.verdict} | {apart} |")
+    named = {
+        side.name: side.meaning
+        for one in judgements
+        for side in (*one.claim.before, one.claim.after)
+        if side.name
+    }
+    if named:
+        lines += ["", "What is behind a name:", ""]
+        lines += [f"- {in_markdown(name)}: {in_markdown(meaning)}" for name, meaning in named.items()]
     for paper, members in groupby(judgements, key=lambda one: one.claim.paper):
         lines += ["", f"## {in_markdown(paper)}"]
         for one in members:

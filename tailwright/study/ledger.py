@@ -24,7 +24,9 @@
 | `faster` | the training of `after` takes less time than that of each `before` |
 | `found best` | a search on validation rows finds `value` of `setting` the best of those tried |
 
-A side may name its own `model`. A claim that no study here can test says why: `untestable`.
+A side may name its own `model`. One with many settings is written once, as `[sides.NAME]`, and then named
+like a method; the page says what is behind the name. A claim that no study here can test says why:
+`untestable`.
 """
 
 from __future__ import annotations
@@ -56,9 +58,15 @@ class Side:
     methods: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
+    name: str = ""
 
     @property
     def title(self) -> str:
+        """Its name, or in words what it is."""
+        return self.name or self.meaning
+
+    @property
+    def meaning(self) -> str:
         """In words: `gandalf (soft=False)`, or with its own model `astec + gandalf`."""
         named = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         added = "+".join(self.methods) + (f" ({named})" if named else "")
@@ -113,18 +121,23 @@ class Claim:
 def read_ledger(path: Path) -> list[Claim]:
     """Every claim of a file; anything wrong in it is an InputError that names the claim."""
     top = read_table(path)
-    top.refuse_other_keys(["claim"])
+    top.refuse_other_keys(["claim", "sides"])
+    sides = top.values.get("sides", {})
+    if not isinstance(sides, dict) or not all(isinstance(side, dict) for side in sides.values()):
+        raise top.wrong(f"sides: found {quoted(sides)}", "[sides.NAME] for each")
     entries = top.values.get("claim", [])
     if not isinstance(entries, list) or not entries:
         raise top.wrong(f"claim: found {quoted(entries)}", "[[claim]] for each")
-    claims = [_claim(Table(entry, path, f"claim {number}"), path) for number, entry in enumerate(entries, 1)]
+    claims = [
+        _claim(Table(entry, path, f"claim {number}"), path, sides) for number, entry in enumerate(entries, 1)
+    ]
     for place, claim in enumerate(claims):
         if claim.id in {other.id for other in claims[:place]}:
             raise top.wrong(f"found the claim {claim.id!r} twice", "one id for one claim")
     return claims
 
 
-def _claim(table: Table, path: Path) -> Claim:
+def _claim(table: Table, path: Path, sides: Mapping[str, Mapping[str, Any]]) -> Claim:
     if not isinstance(table.values, dict):
         raise table.wrong(f"found {quoted(table.values)}", "a table")
     table = Table(table.values, path, f"claim {table.text('id')}")
@@ -142,9 +155,9 @@ def _claim(table: Table, path: Path) -> Claim:
         kind=kind,
         models=tuple(table.names("models", [])) if "models" in table.values else (),
         before=tuple(
-            _side(table, "before", value) for value in _listed(table.values.get("before", BASELINE))
+            _side(table, "before", value, sides) for value in _listed(table.values.get("before", BASELINE))
         ),
-        after=_side(table, "after", table.values.get("after", BASELINE)),
+        after=_side(table, "after", table.values.get("after", BASELINE), sides),
         metrics=tuple(table.names("metrics", ["P@1", "PSP@5"])),
         fractions=_fractions(table),
         slices=tuple(table.names("slices", [ALL])),
@@ -165,10 +178,11 @@ def _claim(table: Table, path: Path) -> Claim:
     return claim
 
 
-def _side(table: Table, key: str, value: Any) -> Side:
-    """`"none"`, a method's name, or `{ method = ..., model = ..., SETTING = ... }`."""
+def _side(table: Table, key: str, value: Any, sides: Mapping[str, Mapping[str, Any]]) -> Side:
+    """`"none"`, the name of a side or of a method, or `{ method = ..., model = ..., SETTING = ... }`."""
+    name = value if isinstance(value, str) and value in sides else ""
     if isinstance(value, str):
-        value = {"method": value}
+        value = sides.get(value, {"method": value})
     if not isinstance(value, dict):
         raise table.wrong(f"{key}: found {quoted(value)}", "a method, or { method = ..., SETTING = ... }")
     methods = _listed(value.get("method", BASELINE))
@@ -178,7 +192,7 @@ def _side(table: Table, key: str, value: Any) -> Side:
     kept = tuple(name for name in methods if name != BASELINE)
     if settings and len(kept) != 1:
         raise table.wrong(f"{key}: found settings of {len(kept)} methods", "settings of one method")
-    return Side(kept, settings, value.get("model", ""))
+    return Side(kept, settings, value.get("model", ""), name)
 
 
 def _fractions(table: Table) -> tuple[float, ...]:

@@ -300,10 +300,24 @@ def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch)
     assert "Verdict: **holds**." in (tmp_path / "c.md").read_text(encoding="utf-8")
 
 
+def test_a_side_with_a_name_stands_for_its_settings_and_the_page_says_which(tmp_path):
+    (tmp_path / "ledger.toml").write_text(
+        '[sides."hard gandalf"]\nmethod = "gandalf"\nsoft = false\n'
+        + NAMED
+        + 'kind = "above"\nbefore = "hard gandalf"\nafter = "gandalf"\n'
+    )
+    (claim,) = read_ledger(tmp_path / "ledger.toml")
+    assert (claim.before[0].methods, claim.before[0].settings) == (HARD.methods, HARD.settings)
+    assert (claim.before[0].title, claim.after.title) == ("hard gandalf", "gandalf")
+    text = page.claims_page(evaluate_claims([claim], [], lambda cell: EXAM, 10))
+    assert "- hard gandalf: gandalf (soft=False)" in text
+
+
 NAMED = '[[claim]]\nid = "x"\npaper = "p"\nsays = "s"\n'
 BAD = {
     "claim = 3": "claim: found 3, expected [[claim]] for each",
     "claims = 3": "unknown key 'claims'; did you mean 'claim'?",
+    "sides = 3": "sides: found 3, expected [sides.NAME] for each",
     '[[claim]]\npaper = "p"': "id is missing",
     NAMED + 'kind = "abov"': "[claim x] unknown kind 'abov'; did you mean 'above'?",
     NAMED + 'kind = "above"\nmetric = "P@1"': "did you mean 'metrics'?",
