@@ -97,7 +97,8 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
         "",
         "Run the studies, then judge the claims by all of their folders:",
         "",
-        "    tailwright study studies/label-texts.toml --out DIR",
+        "    tailwright study studies/label-texts.toml --out label-texts",
+        "    tailwright study studies/text-augmenters.toml --out text-augmenters",
         "    tailwright study claims DIR...",
         "",
     ]
