@@ -1,11 +1,16 @@
-"""Settings by name: the frozen dataclasses of models and augmenters, filled from text and checked by type."""
+"""Settings by name: the frozen dataclasses of models and augmenters, filled from text and checked by type.
+
+The docstring of such a class has a table that says what each setting means; a line may name several. A class
+says it of its own, and of those of its bases that mean something else in it. `settings_table` reads them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from tailwright.errors import InputError, quoted
@@ -13,10 +18,50 @@ from tailwright.registry import unknown
 
 Settings = TypeVar("Settings")
 
+_MEANING = re.compile(r"^\s*\| (`[^|]*`) \| (.*) \|\s*$", re.MULTILINE)
+_NAME = re.compile(r"`([a-z_]+)`")
+
 
 @dataclasses.dataclass(frozen=True)
 class NoSettings:
     """Of a method that has nothing to set."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """One setting: its name, with a dot where it is within another, its default and its meaning."""
+
+    name: str
+    default: Any
+    meaning: str
+
+
+def settings_table(kind: type) -> list[Setting]:
+    """Every setting of the dataclass `kind`, in the order in which they are declared.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Example:
+    ...     '''| `trees` | how many are averaged |'''
+    ...     trees: int = 3
+    >>> settings_table(Example)
+    [Setting(name='trees', default=3, meaning='how many are averaged')]
+    """
+    return list(_told(kind(), ""))
+
+
+def _told(settings: Any, prefix: str) -> Iterator[Setting]:
+    meanings = {
+        name: meaning
+        for base in reversed(type(settings).__mro__)
+        for names, meaning in _MEANING.findall(base.__dict__.get("__doc__") or "")
+        for name in _NAME.findall(names)
+    }
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from _told(value, f"{prefix}{field.name}.")
+        else:
+            yield Setting(f"{prefix}{field.name}", value, meanings.get(field.name, ""))
 
 
 def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:

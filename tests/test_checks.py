@@ -24,8 +24,11 @@ from tailwright.models.popularity import Popularity
 from tailwright.streams import stream
 from tailwright.training.batches import BlockMaker
 
+# Networks over tokens are checked with settings for so few rows, each in its own test file.
+OF_TOKENS = {"attentionxml", "la-roberta", "lightxml", "roberta", "xml-cnn"}
 
-@pytest.mark.parametrize("name", models.names())
+
+@pytest.mark.parametrize("name", [name for name in models.names() if name not in OF_TOKENS])
 def test_every_model_passes_the_checks(name):
     check_model(name)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_encoders import save_reader
 
 import tailwright as tw
 from tailwright.augment import augmenters
@@ -39,7 +40,10 @@ SMALL = {
     "astec": ["width=16", "surrogate_epochs=2", "extreme_epochs=2", "rerank_epochs=2"],
     "linear": ["trees=1"],
     "twin": ["width=16", "epochs=1"],
+    "attentionxml": ["epochs=4", "batch=16", "width=16", "hidden=8", "vectors=random", "rate=0.02"],
 }
+ON_AN_ENCODER = {"roberta", "la-roberta", "lightxml"}
+SMALL |= {name: ["epochs=2", "batch=16", "rate=3e-3", "head_rate=3e-2"] for name in ON_AN_ENCODER}
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +58,12 @@ def files(toy, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("data") / "toy"
     tw.write(toy, folder, format="jsonl")
     return folder
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> str:
+    """As many layers as lightxml reads."""
+    return str(save_reader(tmp_path_factory.mktemp("encoder") / "bert", layers=4))
 
 
 def every_file(check: Any) -> Any:
@@ -101,10 +111,13 @@ def test_there_are_examples():
 
 @every_file
 @pytest.mark.usefixtures("own_long_work")
-def test_an_example_trains_by_the_real_command(path, toy, files, tmp_path, capsys):
+def test_an_example_trains_by_the_real_command(path, toy, files, encoder, tmp_path, capsys):
     asked = read_config(path)
     chosen = choose(toy, asked.model, asked.augment)
-    small = [part for setting in SMALL.get(chosen.model, []) for part in ("--set", setting)]
+    settings = SMALL.get(chosen.model, [])
+    if chosen.model in ON_AN_ENCODER:
+        settings = [*settings, f"encoder={encoder}"]
+    small = [part for setting in settings for part in ("--set", setting)]
     arguments = ["train", str(files), "--out", str(tmp_path / "run"), "--config", str(path), *small]
     assert run([*arguments, "--json", "--quiet"]) == 0, capsys.readouterr().err
     result = json.loads(capsys.readouterr().out)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,38 +23,18 @@ TEXTS = [
     "a hat, a shoe; a red hat " * 3,
     "quick shoes of a lazy fox",
 ]
+# The settings with which `check_model` passes on `save_reader`'s encoder, in some seconds.
+READING = {"epochs": 6, "batch": 16, "rate": 3e-3, "head_rate": 3e-2}
 SPECIAL = {"bert": ("[PAD]", "[UNK]", "[CLS]", "[SEP]"), "roberta": ("<s>", "<pad>", "</s>", "<unk>")}
 
 
 def save_tiny(folder: Path, kind: str, layers: int = 4, dropout: float = 0.1) -> Path:
     """A BERT or RoBERTa of width 16 with 40 positions for tokens."""
     import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+    from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
-    special = SPECIAL[kind]
-    unknown, padding = ("[UNK]", "[PAD]") if kind == "bert" else ("<unk>", "<pad>")
-    first, last = ("[CLS]", "[SEP]") if kind == "bert" else ("<s>", "</s>")
-    raw = Tokenizer(models.WordPiece(unk_token=unknown))
-    raw.normalizer = normalizers.Lowercase()
-    raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    trainer = trainers.WordPieceTrainer(vocab_size=90, special_tokens=list(special), show_progress=False)
-    raw.train_from_iterator(TEXTS, trainer)
-    raw.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}", special_tokens=[(name, raw.token_to_id(name)) for name in (first, last)]
-    )
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, unk_token=unknown, pad_token=padding)
-    shape = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 16,
-        "num_hidden_layers": layers,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "max_position_embeddings": 40 if kind == "bert" else 42,
-        "pad_token_id": raw.token_to_id(padding),
-        "hidden_dropout_prob": dropout,
-        "attention_probs_dropout_prob": dropout,
-    }
+    tokenizer = _tokenizer(kind, TEXTS, 90)
+    shape = _shape(tokenizer, kind, 16, layers, dropout)
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(0)
         made = BertModel(BertConfig(**shape)) if kind == "bert" else RobertaModel(RobertaConfig(**shape))
@@ -61,6 +43,60 @@ def save_tiny(folder: Path, kind: str, layers: int = 4, dropout: float = 0.1) ->
     made.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def save_reader(folder: Path, width: int = 32, layers: int = 1) -> Path:
+    """A BERT that knows the words of `tailwright.checks.corpora`, each as one token, and can learn them."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    from tailwright.checks.corpora import odd_corpus, tiny_corpus
+
+    texts = []
+    for corpus in (tiny_corpus(), odd_corpus()):
+        texts += [*corpus.train.texts.to_pylist(), *corpus.labels.texts.to_pylist()]
+    tokenizer = _tokenizer("bert", texts, 1000)
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(0)
+        made = BertModel(BertConfig(**_shape(tokenizer, "bert", width, layers, 0.1)))
+        for part in made.parameters():
+            if part.dim() > 1:  # wide enough apart that a frozen one tells words from words
+                torch.nn.init.normal_(part, std=0.3)
+    made.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _shape(tokenizer: Any, kind: str, width: int, layers: int, dropout: float) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 2,
+        "intermediate_size": 2 * width,
+        "max_position_embeddings": 40 if kind == "bert" else 42,
+        "pad_token_id": tokenizer.pad_token_id,
+        "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout,
+    }
+
+
+def _tokenizer(kind: str, texts: Sequence[str], size: int) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    special = SPECIAL[kind]
+    unknown, padding = ("[UNK]", "[PAD]") if kind == "bert" else ("<unk>", "<pad>")
+    first, last = ("[CLS]", "[SEP]") if kind == "bert" else ("<s>", "</s>")
+    raw = Tokenizer(models.WordPiece(unk_token=unknown))
+    raw.normalizer = normalizers.Lowercase()
+    raw.pre_tokenizer = pre_tokenizers.Whitespace()
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(special), show_progress=False)
+    raw.train_from_iterator(texts, trainer)
+    raw.post_processor = processors.TemplateProcessing(
+        single=f"{first} $A {last}", special_tokens=[(name, raw.token_to_id(name)) for name in (first, last)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=raw, unk_token=unknown, pad_token=padding)
 
 
 def main(name: str, folder: str) -> None:

@@ -1,19 +1,40 @@
-"""`tailwright augmenters`: what augmentations there are."""
+"""`tailwright augmenters`: what augmentations there are, and what can be set of one."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from tailwright.cli.options import Debug, Json, Quiet
 from tailwright.cli.output import Output
+from tailwright.cli.settings_shown import show_settings
 
 
-def augmenters(as_json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
-    """The augmentations there are: what each does, its door, what it needs, which paper it follows."""
+def augmenters(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="An augmentation, to see all of its settings.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """The augmentations there are: what each does, its door, what it needs, which paper it follows.
+
+    With a NAME, all that can be set of it by `--set METHOD.NAME=VALUE`, with defaults.
+
+    Example: `tailwright augmenters gda`
+    """
     out = Output(as_json, quiet)
 
     from dataclasses import asdict
 
     from tailwright.augment import augmenters as registry
 
+    if name is not None:
+        kind = registry.get(name)
+        out.result(show_settings(out, name, kind.card.summary, kind.Settings, f"{name}."))
+        return
     cards = [registry.get(name).card for name in registry.names()]
     rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     if rows:

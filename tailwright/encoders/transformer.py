@@ -84,6 +84,7 @@ class TransformerEncoder:
                 f"a tokenizer of {tokenizer.size} tokens", expected=f"at most the encoder's {known}"
             )
         if checkpointing:
+            model.config.use_cache = False  # transformers says aloud that it must be so
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
     @staticmethod

@@ -33,10 +33,10 @@ class AstecSettings:
     | `dropout` | on text vectors and on the branch of each residual block |
     | `clusters` | a power of two, at most 65,536, and for each 2.5 labels or more that have original rows |
     | `cluster_rows` | "original" or "all": the rows whose texts clusters are made of |
-    | `smoothing_steps`, `_restart`, `_top` | of the label graph that smooths labels before clustering |
+    | `smoothing_steps`, `smoothing_restart`, `smoothing_top` | of the graph that smooths labels first |
     | `smoothing_limit` | no smoothing where a label has more rows than this |
     | `surrogate_targets` | of a cluster: "max" of its labels' soft targets, or "binary" |
-    | `surrogate_epochs`, `_rate`, `_halve` | passes, learning rate, the epoch that first halves it |
+    | `surrogate_epochs`, `surrogate_rate`, `surrogate_halve` | passes, rate, the epoch that first halves it |
     | `shortlist` | labels listed for a text; no more than there are |
     | `centroid_neighbours` | nearest label centroids of a text |
     | `point_neighbours`, `point_weight` | nearest training rows of a text (0: none), and what they weigh |
@@ -46,9 +46,9 @@ class AstecSettings:
     | `candidates` | labels that a row is trained on in the extreme phase, random ones included |
     | `positives` | most positives of a row among them |
     | `random_labels` | drawn for each row to fill its candidates up |
-    | `extreme_epochs`, `_rate`, `_halve` | of the extreme phase |
+    | `extreme_epochs`, `extreme_rate`, `extreme_halve` | of the extreme phase |
     | `rerank` | whether there is a reranker |
-    | `rerank_epochs`, `_rate`, `_halve` | of the rerank phase |
+    | `rerank_epochs`, `rerank_rate`, `rerank_halve` | of the rerank phase |
     | `raise_rates` | most by which the extreme and rerank rates grow on small data (see `rate`); 1: never |
     | `rerank_weight` | of the reranker's score beside the extreme classifier's |
     | `stored` | labels kept of either ranking before they are put together |

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +39,7 @@ class EncoderModel(TextModel["FlatNetwork"]):
     kind: ClassVar[Kind]
     settings: EncoderSettings
     encoder: TransformerEncoder
+    _features: Path  # where features are kept while this learns
 
     @abstractmethod
     def output(self, labels: int, width: int, seed: int) -> Output:
@@ -54,6 +56,13 @@ class EncoderModel(TextModel["FlatNetwork"]):
             )
         return FlatNetwork(self.encoder, self.output(len(corpus.labels), self.encoder.width, seed))
 
+    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
+        with ExitStack() as stack:
+            # Kept for all trainings that share their work, or with the checkpoints, or until this has learnt.
+            place = shared_folder() or work.reads
+            self._features = place or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            super().learn(corpus, seed=seed, work=work)
+
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
         from tailwright.encoders.shared_tokens import shared_tokens
 
@@ -68,16 +77,26 @@ class EncoderModel(TextModel["FlatNetwork"]):
         )
 
     def memory_need(self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
-        from tailwright.models._text_memory import training_need, transformer_bytes
+        from tailwright.models._text_memory import (
+            reading_bytes,
+            scoring_bytes,
+            training_need,
+            transformer_bytes,
+        )
+        from tailwright.models._text_network import TOKENS_A_PASS
         from tailwright.models._validation import has_valid
 
         chosen = self.settings
-        read = min(chosen.micro_batch or chosen.batch, len(tokens)) * int(tokens.lengths.max(initial=0))
+        rows = min(chosen.micro_batch or chosen.batch, len(tokens))
+        longest = int(tokens.lengths.max(initial=0))
+        batch = scoring_bytes(rows, len(corpus.labels))
+        if not chosen.frozen:
+            batch += transformer_bytes(self.encoder, rows, longest)
         return training_need(
             network.parts(),
             self.rates(network),
             chosen,
-            batch=0.0 if chosen.frozen else transformer_bytes(self.encoder, read),
+            batch=max(batch, reading_bytes(self.encoder, min(TOKENS_A_PASS, len(tokens.ids)))),
             validates=has_valid(corpus),
         )
 
@@ -114,19 +133,8 @@ class EncoderModel(TextModel["FlatNetwork"]):
         if not self.settings.frozen:
             return TokenReader(self.encoder, tokens)
         with work.phase("features", rows=len(tokens)):
-            features = frozen_features(
-                self.encoder, tokens, self._features_folder(work), precision=self.settings.features
-            )
+            features = frozen_features(self.encoder, tokens, self._features, precision=self.settings.features)
         return FeatureReader(features, self.encoder.device)
-
-    def _features_folder(self, work: Workplace) -> Path:
-        """Where features are kept: for all trainings that share their work, or while this one lasts."""
-        place = shared_folder() or work.reads
-        if place is None:
-            # Held by the model: the folder goes with it.
-            self._own_folder = tempfile.TemporaryDirectory()
-            place = Path(self._own_folder.name)
-        return place
 
     def save(self, folder: FolderWriter) -> None:
         from tailwright.models._network_files import save_parts

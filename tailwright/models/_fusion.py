@@ -58,7 +58,7 @@ class FusionSettings:
 
     | setting | meaning |
     |---|---|
-    | `held_out` | share of the rows that the combination is learnt on, at most `most_held_out` rows |
+    | `held_out`, `most_held_out` | share of the rows that the combination is learnt on, at most so many |
     | `fewest` | with fewer rows to learn on, the parts are weighed alike |
     | `candidates` | best labels that each part names for a text |
     | `hidden` | units of the network |

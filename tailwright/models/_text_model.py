@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import numpy as np
+
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.models import Model
@@ -94,3 +96,17 @@ class TextModel(Model, Generic[Network]):
         rows = arrow_strings(texts)
         with torch_threads(), progress(self.card.name, len(rows)) as advance:
             return self.network.answer(self.tokens(rows), k, advance)
+
+    def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
+        from tailwright.training.threads import torch_threads
+
+        with torch_threads():
+            tokens = self.tokens(arrow_strings(texts))
+            vectors = self.network.vectors(tokens)
+        if vectors is None:
+            return None
+        # Tokens that an empty text has too, special or unknown ones, say nothing of a text.
+        silent = np.isin(tokens.ids, self.tokens(arrow_strings([""])).ids)
+        vectors[np.logical_and.reduceat(silent, tokens.offsets[:-1])] = 0
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -14,7 +14,7 @@ import torch
 
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.sequences import TokenBatch, TokenRows
-from tailwright.encoders.reading import RowReader, TextEncoder, read
+from tailwright.encoders.reading import Read, RowReader, TextEncoder, read
 from tailwright.encoders.row_table import RowTable
 from tailwright.encoders.token_batches import bucketed_order, chunks, put_back
 from tailwright.evaluation.ranking import TopK
@@ -46,6 +46,10 @@ class TextNetwork(ABC):
         """The k best labels of all rows, batch by batch; `advance` is told how many are done."""
         return answered(tokens.lengths, lambda rows: self.top_k(tokens.batch(rows), k), k, advance)
 
+    def vectors(self, tokens: TokenRows) -> np.ndarray | None:
+        """(rows, width) float32: what the network makes of each text; None where that is no vector."""
+        return None
+
 
 class FlatNetwork(TextNetwork):
     """An encoder, and an output over all labels."""
@@ -59,10 +63,26 @@ class FlatNetwork(TextNetwork):
     def to(self, device: torch.device) -> None:
         self.encoder.to(device)
         for part in self.output.parts("head").values():
-            part.data = part.data.to(device)
+            if isinstance(part, torch.Tensor):  # a table stays, a batch's rows of it are moved
+                part.data = part.data.to(device)
 
     def top_k(self, batch: TokenBatch, k: int) -> TopK:
         return self.output.top_k(read(self.encoder, batch), k)
+
+    @torch.no_grad()
+    def vectors(self, tokens: TokenRows) -> np.ndarray:
+        """What the encoder gives; of one that gives a vector a token, their mean."""
+        groups = chunks(tokens.lengths, TOKENS_A_PASS, ROWS_A_PASS)
+        found = [_mean(read(self.encoder, tokens.batch(rows))).cpu().numpy() for rows in groups]
+        return put_back(groups, found) if found else np.empty((0, self.encoder.width), dtype=np.float32)
+
+
+def _mean(found: Read) -> torch.Tensor:
+    """(rows, width): the mean of the vectors of each text, or the vector itself."""
+    if found.mask is None:
+        return found.states
+    inside = found.mask[..., None]  # (rows, tokens, 1)
+    return (found.states * inside).sum(1) / inside.sum(1)
 
 
 @torch.no_grad()

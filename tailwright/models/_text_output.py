@@ -17,6 +17,7 @@ import torch
 
 from tailwright.encoders.dropout import dropped
 from tailwright.encoders.reading import Read
+from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.batch_targets import BatchTargets
 from tailwright.heads.dense_scores import DenseHead
@@ -28,8 +29,8 @@ class Output(ABC):
     """A head over all labels."""
 
     @abstractmethod
-    def parts(self, prefix: str) -> Mapping[str, torch.Tensor]:
-        """The tensors by name."""
+    def parts(self, prefix: str) -> Mapping[str, RowTable | torch.Tensor]:
+        """What is learnt, by name."""
 
     @abstractmethod
     def loss(self, read: Read, targets: BatchTargets, random: np.random.Generator) -> torch.Tensor:

@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 WORDS = "encoder.words"  # the part with the word vectors
 
 
+def new_words(
+    settings: WordSettings, texts: pa.LargeStringArray, *, seed: int
+) -> tuple[WordVocabulary, np.ndarray]:
+    """The words of these texts that are kept, and the table (ids, width) of vectors that they start from."""
+    from tailwright.data.text import WordVocabulary, WordVocabularySettings
+    from tailwright.data.text.word_vectors import word_table
+
+    words = WordVocabulary.build(texts, WordVocabularySettings(settings.vocabulary, settings.min_count))
+    return words, word_table(words, settings.width, settings.vectors, seed=seed)
+
+
 class WordModel(TextModel["FlatNetwork"]):
     """A model whose settings are `WordSettings`."""
 
@@ -47,14 +58,8 @@ class WordModel(TextModel["FlatNetwork"]):
         """What a step on so many rows of at most so many words holds."""
 
     def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
-        from tailwright.data.text import WordVocabulary, WordVocabularySettings
-        from tailwright.data.text.word_vectors import word_table
-
-        chosen = self.settings
         with work.phase("words"):
-            kept = WordVocabularySettings(chosen.vocabulary, chosen.min_count)
-            self.words = WordVocabulary.build(corpus.train.texts, kept)
-            table = word_table(self.words, chosen.width, chosen.vectors, seed=seed)
+            self.words, table = new_words(self.settings, corpus.train.texts, seed=seed)
         return self._network(table, len(corpus.labels), seed)
 
     def _network(self, table: np.ndarray, labels: int, seed: int) -> FlatNetwork:

@@ -1,25 +1,45 @@
 """RoBERTa as GDA has it: one linear layer over the first token's last state scores all labels.
 
-Any encoder will do (`encoder`); the paper's is roberta-large. The baseline of the GDA paper.
+Any encoder will do (`encoder`); the paper's is roberta-large, and configs/roberta-gda.toml has its settings.
+The baseline of the GDA paper.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tailwright.models import ModelCard, models
 from tailwright.models._encoder_model import EncoderModel
 from tailwright.models._encoder_settings import EncoderSettings
 
 if TYPE_CHECKING:
+    from tailwright.data.corpus import Corpus
     from tailwright.encoders.transformer import Kind
+    from tailwright.models._text_network import FlatNetwork
     from tailwright.models._text_output import DenseOutput
+    from tailwright.training.workplace import Workplace
 
 
 @dataclass(frozen=True)
 class RobertaSettings(EncoderSettings):
-    """What can be set: `EncoderSettings`."""
+    """What can be set, besides `EncoderSettings`.
+
+    | setting | meaning |
+    |---|---|
+    | `start_bias` | what output biases start at: the `log-odds` of each label among the rows, or `zero` |
+    """
+
+    schedule: Literal["constant", "linear", "cosine", "step"] = "linear"
+    warmup: float = 0.06
+    weight_decay: float = 0.01
+    clip: Literal["adaptive"] | float | None = 1.0
+    start_bias: Literal["zero", "log-odds"] = "log-odds"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start_bias not in ("zero", "log-odds"):
+            raise ValueError(f"start_bias must be zero or log-odds, got {self.start_bias!r}")
 
 
 @models.register
@@ -34,7 +54,15 @@ class Roberta(EncoderModel):
         scores="log-odds",
     )
     Settings = RobertaSettings
+    settings: RobertaSettings
     kind: ClassVar[Kind] = "first"
+
+    def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
+        from tailwright.models._start_bias import put_start_bias
+
+        network = super().new_network(corpus, seed=seed, work=work)
+        put_start_bias(network.parts(), "head.bias", self.settings.start_bias, corpus)
+        return network
 
     def output(self, labels: int, width: int, seed: int) -> DenseOutput:
         from tailwright.heads.dense_scores import DenseHead

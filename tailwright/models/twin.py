@@ -72,7 +72,7 @@ class TwinSettings:
     | `epochs`, `batch` | passes over the training rows, rows a step |
     | `negatives` | labels drawn at random for each batch, besides the positives of its rows |
     | `correction` | how far a batch's negatives stand for all labels, 0 to 1; more favours frequent labels |
-    | `rate` | learning rate of word vectors and free vectors, `block_rate` of the residual blocks |
+    | `rate`, `block_rate` | learning rates of word vectors and free vectors, and of the residual blocks |
     | `schedule`, `warmup` | shape of the learning rate over the steps, and the share that warms up |
     | `scale` | what the scale of the cosines starts at |
     | `clip` | largest norm of a gradient; none: as it is |

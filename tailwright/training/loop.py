@@ -64,8 +64,9 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
     with progress(phase.name, max(left, 0)) as advance:
         while place.epoch < plan.epochs and not place.stops(plan.patience):
             if not run.epoch:
-                run.averages.begin_epoch(place.epoch)
+                # First, for a phase may begin by setting its parts to what another one ended with.
                 run.epoch = phase.prepare(place.epoch, seed)
+                run.averages.begin_epoch(place.epoch)
             started = time.monotonic()
             while place.batch < phase.batches and not place.stops(plan.patience):
                 rows = run.epoch["order"][place.batch * plan.batch : (place.batch + 1) * plan.batch]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tailwright.augment import augmenters
 from tailwright.cli import command_names, run
+from tailwright.models import models
 
 SHARED = ["--json", "--quiet", "--debug", "--help"]
 
@@ -142,6 +144,31 @@ def test_models_lists_every_model(capsys):
     assert doors["linear+twin"] == ["rows", "batch"]
     assert run(["models"]) == 0
     assert "label-matcher" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "registry"), [("models", models), ("augmenters", augmenters)], ids=["models", "augmenters"]
+)
+def test_every_setting_of_every_method_is_shown_with_its_meaning(command, registry, capsys):
+    for name in registry.names():
+        assert run([command, name, "--json"]) == 0
+        shown = json.loads(capsys.readouterr().out)["settings"]
+        assert [one["name"] for one in shown if not one["meaning"]] == []
+    assert run([command, "nonsense"]) == 2
+    assert "unknown" in capsys.readouterr().err
+
+
+def test_settings_are_shown_as_they_are_set(capsys):
+    assert run(["models", "attentionxml"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shown = {line[0]: line[1] for line in lines if len(line) > 2}
+    wanted = {"epochs": "15", "layers": "256", "micro_batch": "none", "learn_words": "true"}
+    assert {name: shown[name] for name in wanted} == wanted
+    assert run(["models", "linear+twin", "--json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["settings"]]
+    assert {"held_out", "linear.trees", "twin.width"} <= set(names)
+    assert run(["augmenters", "gda"]) == 0
+    assert "gda.max_pairs" in capsys.readouterr().out
 
 
 def test_augmenters_lists_every_method_with_its_door(capsys):

@@ -1,0 +1,88 @@
+"""An attentionxml that is stopped or killed anywhere in its levels and resumed learns the same weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tailwright.training.workplace import Workplace
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny_attentionxml
+
+# 42 rows in batches of 32 for two epochs are 4 steps; a tree of three levels has as many at each.
+STEPS = {"flat": 4, "tree": 12}
+
+
+class _StopFitError(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, str]:
+    return {form: tiny_attentionxml.learnt(form, None) for form in STEPS}
+
+
+@pytest.mark.parametrize(
+    ("form", "stop"),
+    [("flat", 1), ("flat", 3), *(("tree", stop) for stop in (1, 4, 5, 6, 8, 9, 12))],
+)
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(
+    tmp_path, monkeypatch, expected, form, stop
+):
+    checkpoint, done = Workplace.checkpoint, []
+
+    def stopping(self, save, *, now=False):
+        checkpoint(self, save, now=now)
+        done.append(1)
+        if len(done) == stop:
+            raise _StopFitError
+
+    monkeypatch.setattr(Workplace, "checkpoint", stopping)
+    with pytest.raises(_StopFitError):
+        tiny_attentionxml.learnt(form, tmp_path)
+    monkeypatch.undo()
+    assert tiny_attentionxml.learnt(form, tmp_path, resume=True) == expected[form]
+
+
+@pytest.mark.parametrize("form", STEPS)
+def test_the_steps_that_are_stopped_at_are_those_of_all_levels(tmp_path, monkeypatch, form):
+    done = []
+    monkeypatch.setattr(Workplace, "checkpoint", lambda self, save, *, now=False: done.append(1))
+    tiny_attentionxml.learnt(form, tmp_path)
+    assert len(done) == STEPS[form]
+
+
+def start(form: str, folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, str(Path(tiny_attentionxml.__file__)), form, str(folder)]
+    threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env={**os.environ, **threads}, stdout=subprocess.PIPE, text=True)
+
+
+def place_of(folder: Path) -> tuple[int, int, int]:
+    """Phase, epoch and batch of the newest checkpoint; of none while it is replaced."""
+    try:
+        place = json.loads((folder / "checkpoint" / "place.json").read_text())
+        return int(place["phase"]), int(place["epoch"]), int(place["batch"])
+    except (OSError, ValueError):
+        return -1, 0, 0
+
+
+def test_killed_at_its_second_level_a_tree_ends_with_the_same_weights(tmp_path):
+    undisturbed, fit = (start("tree", tmp_path / name) for name in ("undisturbed", "killed"))
+    while fit.poll() is None and place_of(tmp_path / "killed") < (1, 0, 1):
+        time.sleep(0.001)
+    fit.send_signal(signal.SIGKILL)
+    fit.communicate()
+    assert place_of(tmp_path / "killed") >= (1, 0, 1)
+    last = start("tree", tmp_path / "killed")
+    found, wanted = last.communicate()[0], undisturbed.communicate()[0]
+    assert (last.returncode, undisturbed.returncode) == (0, 0)
+    assert found == wanted

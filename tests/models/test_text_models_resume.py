@@ -1,0 +1,97 @@
+"""Flat text models that are killed and resumed, or trained by two processes, learn what one learns."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tailwright.training.workplace import Workplace
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny_text_models
+from tiny_text_models import FLAT, STEPS, learnt, losses
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+
+
+class _StopFitError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, tiny_reader, name):
+    wanted = learnt(name, tiny_reader, Workplace())
+    for stop in (1, 4, 6, STEPS):
+        checkpoint, done = Workplace.checkpoint, []
+
+        def stopping(self, save, *, now=False, checkpoint=checkpoint, done=done, stop=stop):
+            checkpoint(self, save, now=now)
+            done.append(1)
+            if len(done) == stop:
+                raise _StopFitError
+
+        folder = tmp_path / str(stop)
+        with monkeypatch.context() as patch:
+            patch.setattr(Workplace, "checkpoint", stopping)
+            with pytest.raises(_StopFitError):
+                learnt(name, tiny_reader, Workplace(folder, checkpoint_seconds=0))
+        assert learnt(name, tiny_reader, Workplace(folder, resume=True)) == wanted, f"stopped at {stop}"
+
+
+def start(encoder: str, folder: Path, *names: str, **environment: str) -> subprocess.Popen[str]:
+    command = [sys.executable, tiny_text_models.__file__, encoder, str(folder), *names]
+    return subprocess.Popen(
+        command, env={**os.environ, **ONE_THREAD, **environment}, stdout=subprocess.PIPE, text=True
+    )
+
+
+def said(process: subprocess.Popen[str]) -> dict[str, tuple[list[float], str]]:
+    """(losses, digest) of each model that a process has trained."""
+    text, _ = process.communicate(timeout=1200)
+    assert process.returncode == 0
+    return {name: (curve, digest) for name, curve, digest in map(json.loads, text.splitlines())}
+
+
+def test_killed_in_the_training_of_each_they_end_with_the_same_weights(tmp_path, tiny_reader):
+    names = ("xml-cnn", "roberta", "la-roberta")
+    undisturbed = said(start(tiny_reader, tmp_path / "undisturbed", *names))
+    kills = 0
+    for name in names:
+        fit, checkpoint = start(tiny_reader, tmp_path / "killed", *names), tmp_path / "killed" / name
+        while fit.poll() is None and not (checkpoint / "checkpoint").exists():
+            time.sleep(0.001)
+        if fit.poll() is None:
+            fit.send_signal(signal.SIGKILL)
+            kills += 1
+        fit.communicate()
+    assert kills >= 2
+    found = said(start(tiny_reader, tmp_path / "killed", *names))
+    assert {name: digest for name, (_, digest) in found.items()} == {
+        name: digest for name, (_, digest) in undisturbed.items()
+    }
+
+
+def test_two_processes_have_the_loss_curve_of_one_with_the_same_batch(tmp_path, tiny_reader):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = str(listener.getsockname()[1])
+    team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    folder = tmp_path / "two"
+    pair = [start(tiny_reader, folder, **team, RANK=rank, LOCAL_RANK=rank) for rank in "01"]
+    leader, follower = map(said, pair)
+    for name in FLAT:
+        # What is dropped in a share is what is dropped in a micro-batch of its size.
+        learnt(name, tiny_reader, Workplace(tmp_path / name), micro_batch=8)
+        wanted = losses(tmp_path / name)
+        assert wanted[-1] < wanted[0]
+        np.testing.assert_allclose(leader[name][0], wanted, rtol=1e-4, err_msg=name)
+        assert leader[name][1] == follower[name][1], name
