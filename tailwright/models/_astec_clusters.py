@@ -8,6 +8,7 @@ from scipy import sparse
 from tailwright.data.dataset import Dataset
 from tailwright.labels import GraphSettings
 from tailwright.labels.shared import shared_clusters, shared_graph
+from tailwright.labels.taught import taught_pairs
 from tailwright.streams import stream
 from tailwright.training.batches import DrawnBatch
 from tailwright.training.losses import BlockPairs
@@ -48,24 +49,18 @@ def label_vectors(
     case. Smoothing is left out where a label has more than `dense_from` rows: the graph would be too dense.
     """
     targets = sparse.csr_array(sparse.diags_array(data.weights) @ data.learnt_targets(), dtype=np.float32)
-    original = data.origin.is_original() if rows == "original" else np.ones(len(data), dtype=bool)
-    chosen = sparse.csr_array(targets[np.flatnonzero(original)])
-    of_chosen = sparse.csr_array(chosen.T @ features[np.flatnonzero(original)])
-    bare = np.bincount(chosen.indices, minlength=data.labels) == 0
-    if bare.any():
-        others = sparse.csr_array((targets.T @ features)[np.flatnonzero(bare)])
-        back = sparse.csr_array(
-            (np.ones(int(bare.sum()), np.float32), (np.flatnonzero(bare), np.arange(int(bare.sum())))),
-            (data.labels, int(bare.sum())),
-        )
-        of_chosen = sparse.csr_array(of_chosen + back @ others)
+    chosen = described = targets
+    if rows == "original":
+        chosen = sparse.csr_array(targets[np.flatnonzero(data.origin.is_original())])
+        described = taught_pairs(data)
+    of_labels = sparse.csr_array(described.T @ features)
     if np.bincount(chosen.indices, minlength=data.labels).max(initial=0) > dense_from:
-        return of_chosen
+        return of_labels
     graph = shared_graph(chosen, GraphSettings(steps, restart, top), seed)
     sums = np.asarray(graph.sum(axis=1)).ravel()
     shares = sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ graph
     kept = sparse.diags_array((sums == 0).astype(np.float32))
-    return sparse.csr_array((shares + kept) @ of_chosen, dtype=np.float32)
+    return sparse.csr_array((shares + kept) @ of_labels, dtype=np.float32)
 
 
 def label_clusters(vectors: sparse.csr_array, clusters: int, seed: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from tailwright.data.pairs import checked, row_ids
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.labels import pifa
 from tailwright.labels.shared import shared_clusters
+from tailwright.labels.taught import taught_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +109,9 @@ def _without(pairs: sparse.csr_array, others: sparse.csr_array) -> sparse.csr_ar
 
 
 def label_levels(corpus: Corpus, nodes: tuple[int, ...], *, min_count: int, seed: int) -> LabelLevels:
-    """The tree over the labels of a corpus; words in fewer than `min_count` texts say nothing of a label.
-
-    A label is described by its original rows, or by those that an augmentation made where it has no other.
-    """
+    """The tree over the labels of a corpus; words in fewer than `min_count` texts say nothing of a label."""
     if not nodes:
         return LabelLevels((), np.zeros(len(corpus.labels), dtype=np.int32))
     train = corpus.train
     _, features = TfIdf.fit_transform(train.texts, TfIdfSettings(min_count=min_count))
-    targets = sparse.csr_array(train.learnt_targets(), dtype=np.float32, copy=True)
-    rows = row_ids(targets)
-    counts = train.origin.is_original()[rows] | (corpus.labels.counts == 0)[targets.indices]
-    targets.data *= train.weights[rows] * counts
-    targets.eliminate_zeros()
-    return LabelLevels(nodes, shared_clusters(pifa(targets, features), nodes[-1], seed=seed))
+    return LabelLevels(nodes, shared_clusters(pifa(taught_pairs(train), features), nodes[-1], seed=seed))

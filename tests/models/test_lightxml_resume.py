@@ -1,0 +1,70 @@
+"""A lightxml of either form that is killed anywhere and resumed learns the same weights."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny_encoders import save_reader
+
+from tailwright.training.workplace import Workplace
+
+sys.path.insert(0, str(Path(__file__).parent))
+import tiny_lightxml
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> str:
+    return str(save_reader(tmp_path_factory.mktemp("lightxml") / "bert", width=16, layers=4))
+
+
+class _StopFitError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("form", tiny_lightxml.FORMS)
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, encoder, form):
+    wanted = tiny_lightxml.learnt(form, encoder, None)
+    for stop in (1, 4, 6, tiny_lightxml.STEPS):
+        checkpoint, done = Workplace.checkpoint, []
+
+        def stopping(self, save, *, now=False, checkpoint=checkpoint, done=done, stop=stop):
+            checkpoint(self, save, now=now)
+            done.append(1)
+            if len(done) == stop:
+                raise _StopFitError
+
+        folder = tmp_path / str(stop)
+        with monkeypatch.context() as patch:
+            patch.setattr(Workplace, "checkpoint", stopping)
+            with pytest.raises(_StopFitError):
+                tiny_lightxml.learnt(form, encoder, folder)
+        assert tiny_lightxml.learnt(form, encoder, folder, resume=True) == wanted, f"stopped at {stop}"
+
+
+@pytest.mark.parametrize("form", ["flat", "grouped"])
+def test_killed_it_ends_with_the_same_weights(tmp_path, encoder, form):
+    def start(folder: Path) -> subprocess.Popen[str]:
+        command = [sys.executable, tiny_lightxml.__file__, form, encoder, str(folder)]
+        threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+        return subprocess.Popen(command, env={**os.environ, **threads}, stdout=subprocess.PIPE, text=True)
+
+    undisturbed = start(tmp_path / "undisturbed")
+    wanted, _ = undisturbed.communicate()
+    assert undisturbed.returncode == 0
+    fit = start(tmp_path / "killed")
+    while fit.poll() is None and not (tmp_path / "killed" / "checkpoint").exists():
+        time.sleep(0.001)
+    assert fit.poll() is None, "it was done before it could be killed"
+    fit.send_signal(signal.SIGKILL)
+    fit.communicate()
+    last = start(tmp_path / "killed")
+    found, _ = last.communicate()
+    assert last.returncode == 0
+    assert '"resume"' in (tmp_path / "killed" / "log.jsonl").read_text()
+    assert found == wanted
