@@ -16,23 +16,15 @@ from dataclasses import dataclass
 
 import torch
 
-from tailwright.evaluation.ranking import TopK
-from tailwright.heads.batch_targets import BatchTargets
-from tailwright.heads.block_loss import (
-    HeadPass,
-    MakePass,
-    Mean,
-    loss_in_blocks,
-    scores_in_blocks,
-    top_k_in_blocks,
-)
+from tailwright.heads.attended_head import AttendedHead
+from tailwright.heads.block_loss import HeadPass
 from tailwright.heads.columns import Columns
 from tailwright.heads.initial import xavier_uniform
 from tailwright.heads.label_attention import attended, block_width, new_label_vectors
 
 
 @dataclass(frozen=True, eq=False)
-class LabelSpecificHead:
+class LabelSpecificHead(AttendedHead):
     """The tensors of the head; for labels in a large table, the rows that a batch needs."""
 
     attention: torch.Tensor  # (labels, width)
@@ -56,36 +48,17 @@ class LabelSpecificHead:
             f"{prefix}.bias": self.bias,
         }
 
-    def loss(
+    def tensors(self) -> Sequence[torch.Tensor]:
+        return self.attention, self.outputs, self.bias
+
+    def work(
         self,
-        hidden: torch.Tensor,
+        tensors: Sequence[torch.Tensor],
+        wanted: Sequence[bool],
         mask: torch.Tensor,
-        targets: BatchTargets,
-        *,
-        candidates: torch.Tensor | None = None,
-        mean: Mean = "pairs",
-    ) -> torch.Tensor:
-        """Binary cross-entropy of texts, hidden (batch, tokens, width), mask (batch, tokens) bool.
-
-        `candidates` as in `columns`; `mean` as in `loss_in_blocks`.
-        """
-        return loss_in_blocks(self._make(mask, candidates), self._tensors(hidden), targets, mean)
-
-    def scores(
-        self, hidden: torch.Tensor, mask: torch.Tensor, candidates: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """(batch, columns) without a graph; minus infinity where a list is padded."""
-        return scores_in_blocks(self._make(mask, candidates), self._tensors(hidden))
-
-    def top_k(self, hidden: torch.Tensor, mask: torch.Tensor, k: int) -> TopK:
-        """The k best labels of each text, equal scores by smaller label."""
-        return top_k_in_blocks(self._make(mask, None), self._tensors(hidden), k)
-
-    def _tensors(self, hidden: torch.Tensor) -> Sequence[torch.Tensor]:
-        return hidden, self.attention, self.outputs, self.bias
-
-    def _make(self, mask: torch.Tensor, candidates: torch.Tensor | None) -> MakePass:
-        return lambda tensors, wanted: _Pass(tensors, wanted, mask, candidates)
+        candidates: torch.Tensor | None,
+    ) -> HeadPass:
+        return _Pass(tensors, wanted, mask, candidates)
 
 
 class _Pass(HeadPass):

@@ -51,8 +51,8 @@ class FlatAttention(WordModel):
             SharedMlpHead.new(labels, width, self.settings.layers, seed, "attentionxml/head")
         )
 
-    def batch_bytes(self, rows: int, longest: int, labels: int) -> float:
-        return step_bytes(self.settings, rows, longest)
+    def batch_bytes(self, rows: int, tokens: TokenRows, labels: int) -> float:
+        return step_bytes(self.settings, rows, int(tokens.lengths.max(initial=0)))
 
 
 class TreeAttention(TextModel["TreeNetwork"]):

@@ -7,14 +7,12 @@ which all epochs and validations then read.
 from __future__ import annotations
 
 import tempfile
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tailwright.data.corpus import Corpus
-from tailwright.models._text_model import TextModel
+from tailwright.models._flat_model import FlatModel
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import shared_folder
 from tailwright.training.workplace import Workplace
@@ -25,25 +23,17 @@ if TYPE_CHECKING:
     from tailwright.data.text.sequences import TokenRows
     from tailwright.encoders.reading import RowReader
     from tailwright.encoders.transformer import Kind, TransformerEncoder
-    from tailwright.evaluation.ranking import TopK
     from tailwright.models._encoder_settings import EncoderSettings
     from tailwright.models._text_network import FlatNetwork
-    from tailwright.models._text_output import Output
-    from tailwright.training.memory import MemoryNeed
-    from tailwright.training.phases import Phase
 
 
-class EncoderModel(TextModel["FlatNetwork"]):
+class EncoderModel(FlatModel):
     """A model whose settings are `EncoderSettings`; `kind` says what its output reads of the encoder."""
 
     kind: ClassVar[Kind]
     settings: EncoderSettings
     encoder: TransformerEncoder
     _features: Path  # where features are kept while this learns
-
-    @abstractmethod
-    def output(self, labels: int, width: int, seed: int) -> Output:
-        """The untrained output on an encoder that gives vectors of that width."""
 
     def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
         from tailwright.encoders.transformer import TransformerEncoder
@@ -69,64 +59,24 @@ class EncoderModel(TextModel["FlatNetwork"]):
         return shared_tokens(self.encoder.tokenizer, texts, self.encoder.max_tokens)
 
     def rates(self, network: FlatNetwork) -> dict[str, float]:
-        """The learning rate of each part that is trained."""
         chosen = self.settings
         rates = dict.fromkeys(network.output.parts("head"), chosen.head_rate)
-        return (
-            rates if chosen.frozen else {**dict.fromkeys(self.encoder.parts("encoder"), chosen.rate), **rates}
-        )
+        if not chosen.frozen:
+            rates |= dict.fromkeys(self.encoder.parts("encoder"), chosen.rate)
+        return rates
 
-    def memory_need(self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
-        from tailwright.models._text_memory import (
-            reading_bytes,
-            scoring_bytes,
-            training_need,
-            transformer_bytes,
-        )
+    def batch_bytes(self, rows: int, tokens: TokenRows, labels: int) -> float:
+        from tailwright.models._text_memory import reading_bytes, scoring_bytes, transformer_bytes
         from tailwright.models._text_network import TOKENS_A_PASS
-        from tailwright.models._validation import has_valid
 
         chosen = self.settings
-        rows = min(chosen.micro_batch or chosen.batch, len(tokens))
         longest = int(tokens.lengths.max(initial=0))
-        batch = scoring_bytes(rows, len(corpus.labels))
+        batch = scoring_bytes(rows, labels)
         if not chosen.frozen:
             batch += transformer_bytes(self.encoder, rows, longest)
-        return training_need(
-            network.parts(),
-            self.rates(network),
-            chosen,
-            batch=max(batch, reading_bytes(self.encoder, min(TOKENS_A_PASS, len(tokens.ids)))),
-            validates=has_valid(corpus),
-        )
+        return max(batch, reading_bytes(self.encoder, min(TOKENS_A_PASS, len(tokens.ids))))
 
-    def phases(
-        self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace
-    ) -> Sequence[Phase]:
-        from tailwright.models._text_network import FlatPhase
-
-        return [
-            FlatPhase(
-                self.card.name,
-                self._reader(tokens, work),
-                network.output,
-                corpus.train,
-                self.settings.plan(self.rates(network)),
-                device=self.encoder.device,
-                validate=self.validation(network, corpus, work),
-                watch=self.watching(network, work),
-            )
-        ]
-
-    def answering(
-        self, network: FlatNetwork, texts: pa.LargeStringArray, work: Workplace
-    ) -> Callable[[int], TopK]:
-        from tailwright.models._text_network import answered
-
-        reader = self._reader(self.tokens(texts), work)
-        return lambda k: answered(reader.lengths, lambda rows: network.output.top_k(reader(rows), k), k)
-
-    def _reader(self, tokens: TokenRows, work: Workplace) -> RowReader:
+    def reader(self, network: FlatNetwork, tokens: TokenRows, work: Workplace) -> RowReader:
         from tailwright.encoders.frozen_features import frozen_features
         from tailwright.encoders.reading import FeatureReader, TokenReader
 

@@ -19,10 +19,9 @@ from tailwright.encoders.dropout import dropped
 from tailwright.encoders.reading import Read
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import TopK
+from tailwright.heads.attended_head import AttendedHead
 from tailwright.heads.batch_targets import BatchTargets
 from tailwright.heads.dense_scores import DenseHead
-from tailwright.heads.label_specific import LabelSpecificHead
-from tailwright.heads.shared_mlp import SharedMlpHead
 
 
 class Output(ABC):
@@ -45,7 +44,7 @@ class Output(ABC):
 class AttendedOutput(Output):
     """A head that attends to tokens."""
 
-    head: LabelSpecificHead | SharedMlpHead
+    head: AttendedHead
 
     def parts(self, prefix: str) -> Mapping[str, torch.Tensor]:
         return self.head.parts(prefix)

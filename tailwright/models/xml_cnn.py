@@ -16,6 +16,7 @@ from tailwright.models._word_settings import WordSettings
 if TYPE_CHECKING:
     import numpy as np
 
+    from tailwright.data.text.sequences import TokenRows
     from tailwright.encoders.text_cnn import TextCnn, TextCnnSettings
     from tailwright.models._text_output import DenseOutput
 
@@ -79,7 +80,7 @@ class XmlCnn(WordModel):
 
         return DenseOutput(DenseHead.new(labels, width, seed, "xml-cnn/head", "fan-in"))
 
-    def batch_bytes(self, rows: int, longest: int, labels: int) -> float:
-        chosen = self.settings
+    def batch_bytes(self, rows: int, tokens: TokenRows, labels: int) -> float:
+        chosen, longest = self.settings, int(tokens.lengths.max(initial=0))
         filters = chosen.filters * len(chosen.widths)
         return rows * FLOAT * (4 * longest * chosen.width + 6 * longest * filters + 2 * labels)
