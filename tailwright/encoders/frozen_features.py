@@ -7,7 +7,7 @@ rows, the precision, the code.
 | in the folder | holds |
 |---|---|
 | `features.npy` | (all tokens, width) where the encoder gives tokens, else (rows, width) |
-| `blocks.json` | for each block of rows that is finished the digest of its bytes, null for the others |
+| `blocks.json` | [digest of its bytes, seconds it took] of each finished block of rows, null for the others |
 
 A block is noted only when its bytes are on the disk, and what is noted is checked when the file is opened:
 after a kill, or damage, the blocks that lack are computed, and no other.
@@ -20,11 +20,12 @@ import io
 import logging
 import math
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ from tailwright.store import strict_json
 from tailwright.store.errors import errors_of_reading, errors_of_writing
 from tailwright.store.keeping import alone
 from tailwright.store.npy import read_npy
-from tailwright.store.shared import content_key
+from tailwright.store.shared import content_key, shared_folder, spare
 from tailwright.store.whole_file import write_whole
 
 log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ def frozen_features(
     """What `encoder` gives of these rows, from a file below `folder`, where what lacks of it is computed."""
     if precision not in get_args(Precision):
         raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
+    started = time.monotonic()
     by_token = encoder.by_token
     offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
     place = folder / f"frozen-{_key(encoder, rows, precision)}"
@@ -96,19 +98,25 @@ def frozen_features(
         file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
         blocks = _blocks(rows.offsets)
         noted = file.begin(len(blocks))
-        left = [
-            number
-            for number, (first, last) in enumerate(blocks)
-            if noted[number] is None or noted[number] != file.digest(offsets[first], offsets[last])
-        ]
+        left, spared = [], 0.0
+        for number, (first, last) in enumerate(blocks):
+            found = noted[number]
+            if found is None or found.digest != file.digest(offsets[first], offsets[last]):
+                left.append(number)
+            else:
+                spared += found.seconds
+        if folder == shared_folder():
+            spare(spared - (time.monotonic() - started))
         done = len(rows) - sum(blocks[number][1] - blocks[number][0] for number in left)
         if done and left:
             log.info("features of %s rows are there already", f"{done:,}")
         with progress("encode", len(rows) - done) as advance:
             for number in left:
                 first, last = blocks[number]
+                started = time.monotonic()
                 vectors = _narrowed(_encoded(encoder, rows, first, last), precision)
-                noted[number] = file.write(offsets[first], vectors)
+                digest = file.write(offsets[first], vectors)
+                noted[number] = _Block(digest, round(time.monotonic() - started, 3))
                 file.note(noted)
                 advance(last - first)
         return FrozenFeatures(file.mapped(), offsets, by_token)
@@ -150,6 +158,13 @@ def _narrowed(vectors: np.ndarray, precision: Precision) -> np.ndarray:
     return narrow
 
 
+class _Block(NamedTuple):
+    """What is noted of a block of rows that is finished."""
+
+    digest: str
+    seconds: float
+
+
 class _File:
     """The two files of a folder; see the module."""
 
@@ -163,7 +178,7 @@ class _File:
         self.header = header.getvalue()
         self.line = shape[1] * dtype.itemsize
 
-    def begin(self, blocks: int) -> list[str | None]:
+    def begin(self, blocks: int) -> list[_Block | None]:
         """What is noted of the blocks; what is no file of this shape is begun anew, with nothing."""
         size = len(self.header) + math.prod(self.shape) * self.dtype.itemsize
         noted = self._noted()
@@ -192,7 +207,7 @@ class _File:
             os.fsync(file.fileno())
         return _digest(content)
 
-    def note(self, noted: Sequence[str | None]) -> None:
+    def note(self, noted: Sequence[_Block | None]) -> None:
         """Keep which blocks are finished."""
         write_whole(self.folder / "blocks.json", strict_json.encode(list(noted), indent=None))
 
@@ -207,12 +222,12 @@ class _File:
         except OSError:
             return False
 
-    def _noted(self) -> list[str | None] | None:
+    def _noted(self) -> list[_Block | None] | None:
         try:
             found: Any = strict_json.decode((self.folder / "blocks.json").read_bytes())
-        except (OSError, ValueError):
+            return [None if each is None else _Block(str(each[0]), float(each[1])) for each in found]
+        except (OSError, ValueError, TypeError, LookupError):
             return None
-        return found if isinstance(found, list) else None
 
 
 def _digest(content: bytes) -> str:

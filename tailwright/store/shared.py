@@ -96,6 +96,11 @@ def spared_seconds() -> float:
     return _Spared.seconds
 
 
+def spare(seconds: float) -> None:
+    """Count work as shared that is kept in the shared folder in a form of its own: what it took to make."""
+    _Spared.seconds += seconds
+
+
 def content_key(*parts: Part) -> str:
     """A digest of the parts, in their order: text, numbers, arrays, CSR matrices, columns of strings.
 

@@ -11,6 +11,7 @@
     [datasets.long]
     path = "$DATA/long"
     seeds = { "5 %" = [0], "100 %" = [0, 1, 2] }
+    models = ["twin"]                  # of those below; all if it is left out
 
     [models.twin]                      # settings stand in its table
     [models."astec quick"]             # a variant under a name of its own
@@ -137,7 +138,7 @@ def _crossed(
     for data in datasets:
         for system in systems:
             for added in augmentations:
-                if not _hindrance(system, added):
+                if system.title in data.models and not _hindrance(system, added):
                     cells += _cells(top, pattern, data, system, added)
     return cells, left_out
 

@@ -27,17 +27,22 @@ _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 
 @dataclass(frozen=True)
 class Data:
-    """A dataset, and the seeds of each fraction of it."""
+    """A dataset, the seeds of each fraction of it, and the titles of the models that it is for."""
 
     name: str
     path: str
     seeds: Mapping[float, Sequence[int]]
+    models: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class System:
-    """A model with settings, and a name for these settings where the plan gives one."""
+    """A model with settings, and a name for these settings where the plan gives one.
 
+    `title` is its name in the plan.
+    """
+
+    title: str
     model: str
     variant: str
     settings: Mapping[str, Any]
@@ -60,22 +65,26 @@ class Augmentation:
 
 
 def datasets_in(top: Table) -> list[Data]:
-    """What stands in [datasets]: a path, or a table with a path, seeds and fractions of its own."""
+    """What stands in [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
     found = []
+    known = list(top.tables("models"))
     for name, value in top.tables("datasets").items():
         table = (
             Table({"path": value}, top.path, "datasets")
             if isinstance(value, str)
             else top.below("datasets", name)
         )
-        table.refuse_other_keys(["path", "seeds", "fractions"])
+        table.refuse_other_keys(["path", "seeds", "fractions", "models"])
         # A dataset's own word on seeds or fractions counts; for the other the plan's does.
         own = {key: table.values.get(key, top.values.get(key)) for key in ("seeds", "fractions")}
         if isinstance(own["seeds"], dict) and "fractions" not in table.values:
             own["fractions"] = None
         if "fractions" in table.values and "seeds" not in table.values and isinstance(own["seeds"], dict):
             raise table.wrong("fractions without seeds", "seeds too, as the plan's are set by fraction")
-        found.append(Data(name, _place(table), _seeds(table, **own)))
+        wanted = tuple(table.names("models", known))
+        for title in wanted:
+            table.refuse_unknown("model", title, known)
+        found.append(Data(name, _place(table), _seeds(table, **own), wanted))
     return found
 
 
@@ -94,7 +103,7 @@ def systems_in(top: Table) -> list[System]:
             for value in values:
                 checked(settings_from, kind.Settings, {**settings, **_nested(name, value)})
         variant = "" if title == model else title.removeprefix(model).strip(" -_") or title
-        found.append(System(model, variant, settings, search))
+        found.append(System(title, model, variant, settings, search))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.token_batches import bucketed_order
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import TailwrightError
+from tailwright.store.shared import spared_seconds
 
 
 @pytest.fixture
@@ -118,6 +120,22 @@ def test_numbers_too_large_for_float16_are_refused(tiny_bert, tmp_path):
     with pytest.raises(TailwrightError, match="not finite in float16"):
         frozen_features(encoder, rows, tmp_path, precision="float16")
     assert frozen_features(encoder, rows, tmp_path).batch(np.arange(6)).isfinite().all()
+
+
+def test_time_that_shared_features_save_is_counted(tiny_bert, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "TOKENS_A_BLOCK", 25)
+    encoder = TransformerEncoder.pretrained(str(tiny_bert), "tokens")
+    rows = encoder.tokenizer.rows(TEXTS * 3, encoder.max_tokens)
+    frozen_features(encoder, rows, tmp_path)
+    (path,) = tmp_path.glob("frozen-*/blocks.json")
+    noted = [[digest, 100.0] for digest, seconds in json.loads(path.read_text()) if seconds >= 0]
+    path.write_text(json.dumps(noted))
+    spared = spared_seconds()
+    frozen_features(encoder, rows, tmp_path)
+    assert spared_seconds() == spared  # a folder of one training
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path))
+    frozen_features(encoder, rows, tmp_path)
+    assert 0 < spared + 100 * len(noted) - spared_seconds() < 100
 
 
 def test_no_rows_have_no_features(tiny_bert, tmp_path):

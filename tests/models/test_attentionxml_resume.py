@@ -75,14 +75,16 @@ def place_of(folder: Path) -> tuple[int, int, int]:
         return -1, 0, 0
 
 
-def test_killed_at_its_second_level_a_tree_ends_with_the_same_weights(tmp_path):
-    undisturbed, fit = (start("tree", tmp_path / name) for name in ("undisturbed", "killed"))
-    while fit.poll() is None and place_of(tmp_path / "killed") < (1, 0, 1):
+@pytest.mark.parametrize(("form", "reached"), [("flat", (0, 1, 1)), ("tree", (1, 0, 1))])
+def test_killed_in_the_middle_it_ends_with_the_same_weights(tmp_path, form, reached):
+    """The flat form in its second epoch, a tree at its second level."""
+    undisturbed, fit = (start(form, tmp_path / name) for name in ("undisturbed", "killed"))
+    while fit.poll() is None and place_of(tmp_path / "killed") < reached:
         time.sleep(0.001)
     fit.send_signal(signal.SIGKILL)
     fit.communicate()
-    assert place_of(tmp_path / "killed") >= (1, 0, 1)
-    last = start("tree", tmp_path / "killed")
+    assert place_of(tmp_path / "killed") >= reached
+    last = start(form, tmp_path / "killed")
     found, wanted = last.communicate()[0], undisturbed.communicate()[0]
     assert (last.returncode, undisturbed.returncode) == (0, 0)
     assert found == wanted

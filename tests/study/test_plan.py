@@ -128,6 +128,17 @@ def test_without_augmentations_there_is_the_baseline(tmp_path):
     assert plan.title == "plan"
 
 
+def test_a_dataset_may_be_for_some_of_the_models(tmp_path):
+    plan = plan_of(
+        tmp_path,
+        '[datasets]\na = "data"\nb = { path = "data", models = ["linear deep", "popularity"] }\n'
+        '[models.popularity]\n[models.linear]\n[models."linear deep"]\nmodel = "linear"\ndepth = 4\n',
+    )
+    found = {(cell.dataset, cell.system) for cell in plan.listed}
+    everywhere = {("a", name) for name in ("popularity", "linear", "linear (deep)")}
+    assert found == everywhere | {("b", "popularity"), ("b", "linear (deep)")}
+
+
 @pytest.mark.parametrize(
     ("asked", "found"),
     [("gandalf", 4), ("/ 0.5 /", 4), ("TOY * none * seed 1", 2), ("seed ?", 0), ("*seed ?", 8), ("x", 0)],
@@ -152,6 +163,11 @@ WRONG = [
     ('[datasets]\na = { paht = "x" }\n', r"\[datasets.a\] unknown key 'paht'; did you mean 'path'"),
     ("[datasets]\na = { seeds = [0] }\n", r"\[datasets.a\] path is missing, expected text"),
     ("[datasets]\na = 3\n", "datasets.a: found 3, expected a table"),
+    (
+        '[datasets]\na = { path = "x", models = ["popularty"] }\n',
+        r"\[datasets.a\] unknown model 'popularty'; did you mean 'popularity'",
+    ),
+    ('[datasets]\na = { path = "x", models = [] }\n', r"\[datasets.a\] models: found \[\], expected a list"),
     ('[datasets]\na = "$NOWHERE/a"\n', r"\$NOWHERE is not set, expected that environment variable"),
     (
         '[datasets.a]\npath = "x"\nfractions = [0.1]\nseeds = { "1.0" = [0] }\n',
