@@ -48,6 +48,8 @@ class LaRobertaSettings(RobertaSettings):
             raise ValueError(f"head must be label-specific or shared-mlp, got {self.head!r}")
         if not self.layers or min(self.layers) < 1:
             raise ValueError(f"layers must be one or more sizes >= 1, got {list(self.layers)}")
+        if self.start_labels == "texts" and self.head == "shared-mlp":
+            raise ValueError("start_labels must be random with head shared-mlp, which has no output vectors")
 
 
 @models.register
@@ -67,11 +69,15 @@ class LaRoberta(EncoderModel):
 
     def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
         from tailwright.models._start_bias import put_start_bias
+        from tailwright.models._start_labels import put_label_texts
 
         chosen = self.settings
         network = super().new_network(corpus, seed=seed, work=work)
+        parts = network.parts()
         bias = "head.bias" if chosen.head == "label-specific" else f"head.bias-{len(chosen.layers)}"
-        put_start_bias(network.parts(), bias, chosen.start_bias, corpus)
+        put_start_bias(parts, bias, chosen.start_bias, corpus)
+        if chosen.start_labels == "texts":
+            put_label_texts(parts, "head.outputs", self.encoder, corpus.labels.texts, chosen.start_norm)
         return network
 
     def output(self, labels: int, width: int, seed: int) -> AttendedOutput:

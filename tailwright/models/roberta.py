@@ -28,6 +28,8 @@ class RobertaSettings(EncoderSettings):
     | setting | meaning |
     |---|---|
     | `start_bias` | what output biases start at: the `log-odds` of each label among the rows, or `zero` |
+    | `start_labels` | what output vectors start at: `random`, or the encoder's reading of label `texts` |
+    | `start_norm` | how long these vectors of texts are |
     """
 
     schedule: Literal["constant", "linear", "cosine", "step"] = "linear"
@@ -35,11 +37,17 @@ class RobertaSettings(EncoderSettings):
     weight_decay: float = 0.01
     clip: Literal["adaptive"] | float | None = 1.0
     start_bias: Literal["zero", "log-odds"] = "log-odds"
+    start_labels: Literal["random", "texts"] = "random"
+    start_norm: float = 8.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.start_bias not in ("zero", "log-odds"):
             raise ValueError(f"start_bias must be zero or log-odds, got {self.start_bias!r}")
+        if self.start_labels not in ("random", "texts"):
+            raise ValueError(f"start_labels must be random or texts, got {self.start_labels!r}")
+        if not self.start_norm > 0:
+            raise ValueError(f"start_norm must be > 0, got {self.start_norm}")
 
 
 @models.register
@@ -59,9 +67,14 @@ class Roberta(EncoderModel):
 
     def new_network(self, corpus: Corpus, *, seed: int, work: Workplace) -> FlatNetwork:
         from tailwright.models._start_bias import put_start_bias
+        from tailwright.models._start_labels import put_label_texts
 
+        chosen = self.settings
         network = super().new_network(corpus, seed=seed, work=work)
-        put_start_bias(network.parts(), "head.bias", self.settings.start_bias, corpus)
+        parts = network.parts()
+        put_start_bias(parts, "head.bias", chosen.start_bias, corpus)
+        if chosen.start_labels == "texts":
+            put_label_texts(parts, "head.weight", self.encoder, corpus.labels.texts, chosen.start_norm)
         return network
 
     def output(self, labels: int, width: int, seed: int) -> DenseOutput:

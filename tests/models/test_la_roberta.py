@@ -57,6 +57,24 @@ def test_biases_of_labels_start_at_their_log_odds(tiny_reader):
     np.testing.assert_allclose(network.parts()["head.bias"].numpy(), expected, rtol=1e-5)
 
 
+def test_output_vectors_may_start_at_the_mean_token_of_what_labels_are_called(tiny_reader):
+    model, network = untrained(tiny_reader, start_labels="texts", start_norm=2.0)
+    texts = tiny_corpus().labels.texts
+    found = read(network.encoder, model.tokens(texts).padded())
+    with torch.no_grad():
+        means = torch.stack(
+            [row[inside].mean(0) for row, inside in zip(found.states, found.mask, strict=True)]
+        )
+    centred = means - means.mean(0)
+    expected = 2 * centred / centred.norm(dim=1, keepdim=True)
+    torch.testing.assert_close(network.parts()["head.outputs"].detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_shared_network_has_no_output_vectors_to_start_from():
+    with pytest.raises(ValueError, match="start_labels must be random with head shared-mlp"):
+        LaRobertaSettings(head="shared-mlp", start_labels="texts")
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 from tiny_encoders import READING
 
 import tailwright as tw
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
 from tailwright.models.roberta import Roberta, RobertaSettings
 from tailwright.training.workplace import Workplace
 
+# An encoder that was never trained reads nothing in label texts: they must not weigh much.
+TEXTS = {"frozen": True, "start_labels": "texts", "start_norm": 0.5}
 
-@pytest.mark.parametrize("frozen", [False, True], ids=["live", "frozen"])
-def test_it_passes_the_checks(tiny_reader, frozen):
-    check_model("roberta", {**READING, "encoder": tiny_reader, "frozen": frozen})
+
+@pytest.mark.parametrize("form", [{}, {"frozen": True}, TEXTS], ids=["live", "frozen", "texts"])
+def test_it_passes_the_checks(tiny_reader, form):
+    check_model("roberta", {**READING, "encoder": tiny_reader, **form})
 
 
 def started(encoder: str, start: str) -> np.ndarray:
@@ -42,6 +50,41 @@ def test_new_rows_do_not_move_where_biases_start(tiny_reader):
     assert np.array_equal(network.parts()["head.bias"].numpy(), started(tiny_reader, "log-odds"))
 
 
+def weights_started(encoder: str, corpus: tw.Corpus, **settings) -> np.ndarray:
+    model = Roberta(RobertaSettings(encoder=encoder, **settings))
+    return model.new_network(corpus, seed=0, work=Workplace()).parts()["head.weight"].detach().numpy()
+
+
+def with_label_texts(texts: list[str]) -> tw.Corpus:
+    corpus = tiny_corpus()
+    told = texts + corpus.labels.texts.to_pylist()[len(texts) :]
+    return replace(corpus, labels=replace(corpus.labels, texts=pa.array(told, pa.large_string())))
+
+
+def test_output_vectors_may_start_at_what_labels_are_called(tiny_reader):
+    corpus = with_label_texts(["", "  ", "one text", "one text"])
+    random = weights_started(tiny_reader, corpus)
+    found = weights_started(tiny_reader, corpus, start_labels="texts", start_norm=3.0)
+    assert np.array_equal(found[:2], random[:2])  # of a label without a text nothing is known
+    assert np.array_equal(found[2], found[3])
+    np.testing.assert_allclose(np.linalg.norm(found[2:], axis=1), 3.0, rtol=1e-5)
+    encoder = TransformerEncoder.pretrained(tiny_reader, "first")
+    rows = encoder.tokenizer.rows(corpus.labels.texts.to_pylist()[2:], encoder.max_tokens)
+    with torch.no_grad():
+        read = encoder(rows.batch(np.arange(len(rows)))).numpy()
+    centred = read - read.mean(axis=0)
+    wanted = 3 * centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    np.testing.assert_allclose(found[2:], wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("text", ["", "the same everywhere"])
+def test_label_texts_that_tell_nothing_are_no_start(tiny_reader, text):
+    corpus = with_label_texts([text] * len(tiny_corpus().labels))
+    found = weights_started(tiny_reader, corpus, start_labels="texts")
+    wanted = weights_started(tiny_reader, corpus) if not text else np.zeros_like(found)
+    assert np.array_equal(found, wanted)
+
+
 def test_an_encoder_that_is_not_there_is_said_in_one_line():
     with pytest.raises(InputError, match="no-such-folder") as caught:
         tw.train(tiny_corpus(), "roberta", settings={"encoder": "./no-such-folder"})
@@ -55,6 +98,8 @@ def test_an_encoder_that_is_not_there_is_said_in_one_line():
         ("head_rate", 0, "head_rate must be > 0, got 0"),
         ("encoder", "", "encoder must be a name or a folder, got nothing"),
         ("start_bias", "one", "start_bias must be zero or log-odds, got 'one'"),
+        ("start_labels", "names", "start_labels must be random or texts, got 'names'"),
+        ("start_norm", 0, "start_norm must be > 0, got 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(setting, value, message):
