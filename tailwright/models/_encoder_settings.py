@@ -24,8 +24,8 @@ class EncoderSettings(LearningSettings):
 
     encoder: str = "minilm"
     max_tokens: int = 512
-    rate: float = 5e-5
-    head_rate: float = 1e-3
+    rate: float = 1e-4
+    head_rate: float = 5e-3
     frozen: bool = False
     features: Literal["float32", "float16"] = "float32"
     checkpointing: bool = False

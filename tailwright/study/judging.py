@@ -228,9 +228,15 @@ class _Court:
 
 
 def matches(cell: Cell, side: Side) -> bool:
-    """Whether a cell is what a side speaks of: its methods, with all settings that a search leaves alone."""
+    """Whether a cell is what a side speaks of: its methods, with all settings that a search leaves alone.
+
+    Of a side that is a model and no method, the settings that it names.
+    """
     if cell.augment != side.methods or (side.model and cell.model != side.model):
         return False
+    if side.model and not side.methods:
+        kind = models.get(cell.model).Settings
+        return settings_from(kind, {**cell.settings, **side.settings}) == settings_from(kind, cell.settings)
     for method in side.methods:
         kind = augmenters.get(method).Settings
         searched = {name.removeprefix(f"{method}.") for name in cell.search if name.startswith(f"{method}.")}

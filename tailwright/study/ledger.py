@@ -24,9 +24,9 @@
 | `faster` | the training of `after` takes less time than that of each `before` |
 | `found best` | a search on validation rows finds `value` of `setting` the best of those tried |
 
-A side may name its own `model`. One with many settings is written once, as `[sides.NAME]`, and then named
-like a method; the page says what is behind the name. A claim that no study here can test says why:
-`untestable`.
+A side may name its own `model`; without a method its settings are those of the model that matter. One with
+many settings is written once, as `[sides.NAME]`, and then named like a method; the page says what is behind
+the name. A claim that no study here can test says why: `untestable`.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Side:
     def meaning(self) -> str:
         """In words: `gandalf (soft=False)`, or with its own model `astec + gandalf`."""
         named = ", ".join(f"{name}={value}" for name, value in self.settings.items())
-        added = "+".join(self.methods) + (f" ({named})" if named else "")
-        return " + ".join(part for part in (self.model, added) if part) or BASELINE
+        added = " + ".join(part for part in (self.model, "+".join(self.methods)) if part) or BASELINE
+        return added + (f" ({named})" if named else "")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _side(table: Table, key: str, value: Any, sides: Mapping[str, Mapping[str, A
         raise table.wrong(f"{key}: found {quoted(value)}", "names as method and model")
     settings = {name: found for name, found in value.items() if name not in {"method", "model"}}
     kept = tuple(name for name in methods if name != BASELINE)
-    if settings and len(kept) != 1:
+    if settings and len(kept) != 1 and (kept or "model" not in value):
         raise table.wrong(f"{key}: found settings of {len(kept)} methods", "settings of one method")
     return Side(kept, settings, value.get("model", ""), name)
 

@@ -223,6 +223,15 @@ def test_sides_with_models_of_their_own_are_set_against_each_other():
     assert found.effects[0].what == "P@1, linear + gandalf against twin"
 
 
+def test_a_model_of_its_own_may_be_told_apart_by_its_settings():
+    few, many = (replace(outcome(EXAM, 0.5, model="linear").cell, settings={"trees": n}) for n in (1, 5))
+    assert matches(few, Side(model="linear"))
+    assert matches(few, Side(model="linear", settings={"trees": 1}))
+    assert not matches(many, Side(model="linear", settings={"trees": 1}))
+    assert not matches(few, Side(model="twin", settings={"width": 16}))
+    assert Side(model="linear", settings={"trees": 1}).meaning == "linear (trees=1)"
+
+
 def test_only_seeds_that_both_sides_have_are_compared():
     outcomes = [*(outcome(EXAM, 0.3, seed=seed) for seed in range(3)), soft(0.8, seed=1), soft(0.8, seed=2)]
     assert judged(above(), outcomes).effects[0].seeds == 2
@@ -362,6 +371,8 @@ def test_the_ledger_names_only_methods_and_models_that_are_built_or_planned():
         for side in sides:
             for method in set(side.methods) & set(augmenters.names()):
                 settings_from(augmenters.get(method).Settings, side.settings)
+            if side.model in models.names() and not side.methods:
+                settings_from(models.get(side.model).Settings, side.settings)
 
 
 def test_every_published_figure_of_the_ledger_stands_in_its_table(real_data):
