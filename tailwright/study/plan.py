@@ -133,12 +133,13 @@ def _crossed(
     for system in systems:
         for added in augmentations:
             reason = _hindrance(system, added)
-            if reason:
+            if reason and system.title in added.models:
                 left_out.append(f"{system.name} x {added.name}: {reason}")
     for data in datasets:
         for system in systems:
             for added in augmentations:
-                if system.title in data.models and not _hindrance(system, added):
+                meant = system.title in data.models and system.title in added.models
+                if meant and not _hindrance(system, added):
                     cells += _cells(top, pattern, data, system, added)
     return cells, left_out
 

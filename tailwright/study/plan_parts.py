@@ -56,9 +56,13 @@ class System:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Methods with settings under one name; no method at all is the baseline."""
+    """Methods with settings under one name, and the titles of the models that they are for.
+
+    No method at all is the baseline.
+    """
 
     name: str
+    models: tuple[str, ...]
     methods: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -67,7 +71,6 @@ class Augmentation:
 def datasets_in(top: Table) -> list[Data]:
     """What stands in [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
     found = []
-    known = list(top.tables("models"))
     for name, value in top.tables("datasets").items():
         table = (
             Table({"path": value}, top.path, "datasets")
@@ -81,10 +84,7 @@ def datasets_in(top: Table) -> list[Data]:
             own["fractions"] = None
         if "fractions" in table.values and "seeds" not in table.values and isinstance(own["seeds"], dict):
             raise table.wrong("fractions without seeds", "seeds too, as the plan's are set by fraction")
-        wanted = tuple(table.names("models", known))
-        for title in wanted:
-            table.refuse_unknown("model", title, known)
-        found.append(Data(name, _place(table), _seeds(table, **own), wanted))
+        found.append(Data(name, _place(table), _seeds(table, **own), _models(top, table)))
     return found
 
 
@@ -108,27 +108,40 @@ def systems_in(top: Table) -> list[System]:
 
 
 def augmentations_in(top: Table) -> list[Augmentation]:
-    """What stands in [augmentations]: `method` (one, or several), settings and what is searched."""
+    """What stands in [augmentations]: `method` (one, or several), settings, what is searched, `models`."""
     if "augmentations" not in top.values:
-        return [Augmentation(BASELINE)]
-    return [_augmentation(top.below("augmentations", name), name) for name in top.tables("augmentations")]
+        return [Augmentation(BASELINE, _models(top, Table({}, top.path, "")))]
+    return [
+        _augmentation(top, top.below("augmentations", name), name) for name in top.tables("augmentations")
+    ]
 
 
-def _augmentation(table: Table, name: str) -> Augmentation:
+def _models(top: Table, table: Table) -> tuple[str, ...]:
+    """Titles of the models that a table of the plan is for: all, if it names none."""
+    known = list(top.tables("models"))
+    wanted = tuple(table.names("models", known))
+    for title in wanted:
+        table.refuse_unknown("model", title, known)
+    return wanted
+
+
+def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
     methods = tuple(table.names("method", [name]))
+    wanted = _models(top, table)
     if name == BASELINE:
-        table.refuse_other_keys([])
-        return Augmentation(BASELINE)
+        table.refuse_other_keys(["models"])
+        return Augmentation(BASELINE, wanted)
     checked = _located(table)
     for method in methods:
         checked(augmenter, method)
-    given = {key: value for key, value in table.values.items() if key not in {"method", "search"}}
+    reserved = ("method", "search", "models")
+    given = {key: value for key, value in table.values.items() if key not in reserved}
     settings: dict[str, dict[str, Any]]
     if len(methods) == 1:
         settings = {methods[0]: given} if given else {}
     else:
         # Of several methods each has a table of its own settings.
-        table.refuse_other_keys([*methods, "method", "search"])
+        table.refuse_other_keys([*methods, *reserved])
         settings = {method: dict(table.below(method).values) for method in given}
     search = {_owned(table, setting, methods): values for setting, values in _search(table).items()}
     for method in methods:
@@ -137,7 +150,7 @@ def _augmentation(table: Table, name: str) -> Augmentation:
         owner, _, key = setting.partition(".")
         for value in values:
             checked(augmenter, owner, {**settings.get(owner, {}), key: value})
-    return Augmentation(name, methods, settings, search)
+    return Augmentation(name, wanted, methods, settings, search)
 
 
 def _owned(table: Table, setting: str, methods: Sequence[str]) -> str:

@@ -139,6 +139,20 @@ def test_a_dataset_may_be_for_some_of_the_models(tmp_path):
     assert found == everywhere | {("b", "popularity"), ("b", "linear (deep)")}
 
 
+def test_an_augmentation_may_be_for_some_of_the_models(tmp_path):
+    plan = plan_of(
+        tmp_path,
+        '[datasets]\na = "data"\n[models.popularity]\n[models.linear]\n[models.twin]\n'
+        '[augmentations.none]\n[augmentations.gandalf]\nmodels = ["linear", "twin"]\n'
+        '[augmentations.labelmix]\nmodels = "twin"\n',
+    )
+    found = {(cell.system, cell.augmentation) for cell in plan.listed}
+    plain = {(name, "none") for name in ("popularity", "linear", "twin")}
+    assert found == plain | {("linear", "gandalf"), ("twin", "gandalf"), ("twin", "labelmix")}
+    assert plan.left_out == ()
+    assert plan.listed[0].augment_settings == {}
+
+
 @pytest.mark.parametrize(
     ("asked", "found"),
     [("gandalf", 4), ("/ 0.5 /", 4), ("TOY * none * seed 1", 2), ("seed ?", 0), ("*seed ?", 8), ("x", 0)],
@@ -183,6 +197,7 @@ WRONG = [
     ("[augmentations.gandolf]\n", r"\[augmentations.gandolf\] unknown augmenter 'gandolf'; did you mean"),
     ("[augmentations.gandalf]\nsfot = true\n", "unknown setting 'sfot'; did you mean 'soft'"),
     ("[augmentations.gandalf]\nsearch = { weight = [-1] }\n", r"\[augmentations.gandalf\] weight must be"),
+    ('[augmentations.gandalf]\nmodels = ["x"]\n', r"\[augmentations.gandalf\] unknown model 'x'"),
     ("[augmentations.none]\nsoft = true\n", r"\[augmentations.none\] unknown key 'soft'"),
     (
         '[augmentations.a]\nmethod = ["gandalf", "labelmix"]\nsearch = { weight = [1] }\n',
