@@ -37,7 +37,9 @@ class Entry:
     |---|---|
     | `outcomes` | one a seed, by seed |
     | `mean`, `spread` | of each metric over the seeds, by slice ("all" is one); spread is None for one seed |
-    | `gain` | over the same system without augmentation, by slice; empty for the baseline itself |
+    | `gain` | over the baseline, by slice; empty for the baseline itself |
+
+    The baseline is the same system without augmentation, or one system that all are held against.
     """
 
     system: str
@@ -64,7 +66,10 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One table: all systems and augmentations on one dataset with one share of its training rows."""
+    """One table: all systems and augmentations on one dataset with one share of its training rows.
+
+    `against` is the system that all are held against; empty: each against itself without augmentation.
+    """
 
     dataset: str
     fraction: float
@@ -74,6 +79,7 @@ class Comparison:
     metrics: tuple[str, ...]
     entries: tuple[Entry, ...]
     best: Mapping[str, Best]  # by metric
+    against: str = ""
 
 
 class Judge:
@@ -113,11 +119,12 @@ def compare_all(
     metrics: Sequence[str] = METRICS,
     draws: int = DRAWS,
     order: Sequence[tuple[str, str]] = (),
+    against: str = "",
 ) -> list[Comparison]:
     """Every table of these outcomes, by dataset and fraction.
 
     `exams` are by dataset. `order` lists (system, augmentation) as they are to stand; others follow by name,
-    and the baseline always comes first within its system.
+    and the baseline always comes first within its system. `against` names a system; see `Comparison`.
     """
     tables: dict[tuple[str, float, int], list[Outcome]] = {}
     for outcome in outcomes:
@@ -127,7 +134,8 @@ def compare_all(
     found = []
     for (dataset, fraction, n_train), members in sorted(tables.items(), key=lambda item: item[0]):
         lines = _lines(members, order)
-        found.append(_table(judges[dataset], dataset, fraction, lines, fit_for(metrics, n_train)))
+        fitting = fit_for(metrics, n_train)
+        found.append(_table(judges[dataset], dataset, fraction, lines, fitting, against))
     return found
 
 
@@ -205,6 +213,7 @@ def _table(
     fraction: float,
     lines: Mapping[tuple[str, str], tuple[Outcome, ...]],
     metrics: tuple[str, ...],
+    against: str,
 ) -> Comparison:
     first = next(iter(lines.values()))[0]
     masks = {ALL: None, **{name: head_torso_tail(first.counts)[name] for name in SLICES}}
@@ -226,7 +235,7 @@ def _table(
                 metric: statistics.stdev(values) if len(values) > 1 else None
                 for metric, values in by_metric.items()
             }
-            base = (line[0], BASELINE)
+            base = (against or line[0], BASELINE)
             if line != base and base in drawn:
                 for metric in metrics:
                     gain = difference(drawn[base], seeds, metric)
@@ -240,7 +249,8 @@ def _table(
         for line, seeds in lines.items()
     )
     rows = judge.draws.rows
-    return Comparison(dataset, fraction, first.n_train, rows, judge.draws.draws, metrics, entries, best)
+    sizes = (first.n_train, rows, judge.draws.draws)
+    return Comparison(dataset, fraction, *sizes, metrics, entries, best, against)
 
 
 def _adjusted(

@@ -28,7 +28,7 @@ def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Pa
     results = folder / "results.parquet"
     write_results(results, outcomes, plan.title)
     written = [results]
-    compared = compared_for(outcomes, exams, plan.metrics, plan.listed)
+    compared = compared_for(outcomes, exams, plan.metrics, plan.listed, against=plan.against)
     written += write_tables(
         compared,
         folder,
@@ -45,7 +45,8 @@ def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Pa
             outcomes,
             exams,
             title=plan.title,
-            comparisons=compared,
+            # The report speaks of what augmentations gain, each model held against itself.
+            comparisons=None if plan.against else compared,
             failed=failed,
             left_out=plan.left_out,
             command=command,

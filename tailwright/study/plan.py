@@ -5,6 +5,7 @@
     fractions = [0.05, 1.0]            # nested shares of the training rows
     valid = 0.1                        # held out of training
     metrics = ["P@1", "PSP@5"]         # columns of the tables
+    against = "twin"                   # all are held against it; each against itself if this is left out
 
     [datasets]
     short = "../data/short"            # relative to the file; `demo` and $VARIABLES may be used
@@ -44,7 +45,7 @@ from tailwright.study.plan_parts import Augmentation, Data, System, augmentation
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 _KEYS = (
-    *("title", "seeds", "fractions", "valid", "metrics", "curves", "search_metric"),
+    *("title", "seeds", "fractions", "valid", "metrics", "against", "curves", "search_metric"),
     *("datasets", "models", "augmentations"),
 )
 
@@ -57,6 +58,7 @@ class Plan:
     |---|---|
     | `title` | what the study asks |
     | `metrics` | columns of its tables |
+    | `against` | the system that all in its tables are held against; empty: each against its own baseline |
     | `curves` | whether some rows are judged after each epoch |
     | `listed` | its cells, by dataset, model, augmentation, fraction and seed as they stand in the file |
     | `left_out` | combinations that cannot be, each with the reason |
@@ -65,6 +67,7 @@ class Plan:
 
     title: str
     metrics: tuple[str, ...]
+    against: str
     curves: bool
     listed: tuple[Cell, ...]
     left_out: tuple[str, ...]
@@ -106,11 +109,22 @@ def read_plan(path: Path) -> Plan:
     return Plan(
         title=top.text("title", path.stem),
         metrics=metrics,
+        against=_against(top, systems),
         curves=top.switch("curves", False),
         listed=tuple(listed),
         left_out=tuple(left_out),
         text=top.source,
     )
+
+
+def _against(top: Table, systems: Sequence[System]) -> str:
+    """The name in its tables of the model that the plan has all others held against."""
+    title = top.text("against", "")
+    if not title:
+        return ""
+    names = {system.title: system.name for system in systems}
+    top.refuse_unknown("model", title, names)
+    return names[title]
 
 
 def check_metric(top: Table, name: str) -> None:

@@ -110,10 +110,9 @@ def systems_in(top: Table) -> list[System]:
 def augmentations_in(top: Table) -> list[Augmentation]:
     """What stands in [augmentations]: `method` (one, or several), settings, what is searched, `models`."""
     if "augmentations" not in top.values:
-        return [Augmentation(BASELINE, _models(top, Table({}, top.path, "")))]
-    return [
-        _augmentation(top, top.below("augmentations", name), name) for name in top.tables("augmentations")
-    ]
+        return [Augmentation(BASELINE, tuple(top.tables("models")))]
+    named = top.tables("augmentations")
+    return [_augmentation(top, top.below("augmentations", name), name) for name in named]
 
 
 def _models(top: Table, table: Table) -> tuple[str, ...]:

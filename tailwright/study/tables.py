@@ -24,8 +24,7 @@ GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the column
 DASH = Shown("–")
 MARKS = (
     "Bold: best of its column, and better than every other row beyond noise; underlined: the second then. "
-    "=: level, that is not to be told apart from the best of its column; behind a difference, from the same "
-    "model without augmentation."
+    "=: level, that is not to be told apart from the best of its column; behind a difference, from {base}."
 )
 
 
@@ -35,13 +34,14 @@ def compared_for(
     metrics: Sequence[str],
     cells: Sequence[Cell] = (),
     draws: int = DRAWS,
+    against: str = "",
 ) -> list[Comparison]:
     """The outcomes compared in these metrics and in those that augmentations are judged by.
 
-    `exams` are by dataset; entries stand in the order of `cells`.
+    `exams` are by dataset; entries stand in the order of `cells`; `against` is that of `Comparison`.
     """
     order = list(dict.fromkeys((cell.system, cell.augmentation) for cell in cells))
-    return compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order)
+    return compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order, against)
 
 
 def write_tables(
@@ -114,7 +114,7 @@ class _Missing:
 def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sheet:
     """The metrics of every row, and what each augmentation gains over its baseline."""
     shown = [metric for metric in metrics if metric in table.metrics]
-    gains = [metric for metric in GAINS if metric in table.metrics]
+    gains, base = [metric for metric in GAINS if metric in table.metrics], table.against or BASELINE
     entries = {(entry.system, entry.augmentation): place for place, entry in enumerate(table.entries)}
     rows = {}
     for line in in_order({**entries, **missing.of_line}, [*entries, *missing.of_line]):
@@ -130,10 +130,20 @@ def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sh
         ]
     return Sheet(
         f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
-        ["model", "augmentation", *shown, *(f"Δ {metric} to {BASELINE}" for metric in gains)],
+        [
+            "model",
+            "augmentation",
+            *shown,
+            *(f"Δ {metric} to {base}" for metric in gains),
+        ],
         _grouped(rows),
-        [f"{_basis(table)} {MARKS}", *missing.lines()],
+        [f"{_basis(table)} {MARKS.format(base=_base(table))}", *missing.lines()],
     )
+
+
+def _base(table: Comparison) -> str:
+    """What differences are taken to, in words."""
+    return f"{table.against or 'the same model'} without augmentation"
 
 
 def _value(table: Comparison, place: int, metric: str) -> Shown:
@@ -185,7 +195,7 @@ def _by_slice(table: Comparison) -> list[Sheet]:
     about = "Head: labels with more than 50 training rows; torso: 6 to 50; tail: 1 to 5; unseen: none."
     return [
         Sheet(
-            f"{where}: {metric} gained over {BASELINE}, by training rows of a label",
+            f"{where}: {metric} gained over {table.against or BASELINE}, by training rows of a label",
             ["model", "augmentation", *slices],
             _grouped(rows),
             [f"{about} {_basis(table)}"],

@@ -139,6 +139,16 @@ def test_a_dataset_may_be_for_some_of_the_models(tmp_path):
     assert found == everywhere | {("b", "popularity"), ("b", "linear (deep)")}
 
 
+def test_a_plan_may_hold_all_models_against_one(tmp_path, everything):
+    assert everything.against == ""
+    plan = plan_of(
+        tmp_path,
+        'against = "linear deep"\n[datasets]\na = "data"\n[models.popularity]\n'
+        '[models."linear deep"]\nmodel = "linear"\ndepth = 4\n',
+    )
+    assert plan.against == "linear (deep)"
+
+
 def test_an_augmentation_may_be_for_some_of_the_models(tmp_path):
     plan = plan_of(
         tmp_path,
@@ -173,6 +183,7 @@ WRONG = [
     ('metrics = ["P@2"]\n', "unknown metric 'P@2'; did you mean 'P@"),
     ("metrics = []\n", r"metrics: found \[\], expected a list of texts"),
     ('curves = "yes"\n', "curves: found 'yes', expected true or false"),
+    ('against = "linear"\n', "unknown model 'linear'; there are: popularity"),
     ("[datasets]\n", "datasets: found {}, expected a table for each"),
     ('[datasets]\na = { paht = "x" }\n', r"\[datasets.a\] unknown key 'paht'; did you mean 'path'"),
     ("[datasets]\na = { seeds = [0] }\n", r"\[datasets.a\] path is missing, expected text"),

@@ -69,6 +69,20 @@ def test_a_gain_has_its_interval_and_verdict_and_a_baseline_has_none(tmp_path):
     assert row(text, "model")[4:] == ["Δ P@1 to none", "Δ PSP@5 to none"]
 
 
+def test_all_rows_may_be_held_against_one_model(tmp_path):
+    outcomes = [*made(), *(outcome(EXAM, 0.6, seed=seed, model="linear", noise=seed) for seed in range(3))]
+    exams = {"toy": EXAM}
+    compared = compared_for(outcomes, exams, METRICS, draws=200, against="linear")
+    write_tables(compared, tmp_path, metrics=METRICS, title="A study")
+    text = (tmp_path / "tables.md").read_text()
+    assert row(text, "model")[4:] == ["Δ P@1 to linear", "Δ PSP@5 to linear"]
+    assert row(text, "linear", "none")[4:] == ["", ""]
+    assert row(text, "twin", "none")[4].endswith(") worse")
+    assert row(text, "twin", "gandalf")[4].endswith(") better")
+    assert "from linear without augmentation" in text
+    assert "PSP@5 gained over linear, by training rows" in text
+
+
 def test_rows_level_with_the_best_are_marked_and_nothing_is_bold(tmp_path):
     level = [*made(), *(outcome(EXAM, 0.9, seed=s, augmentation="eda", noise=s + 80) for s in range(3))]
     text, _ = tables(tmp_path, level)
