@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tiny_encoders import save_reader
 from toy_study import toy_corpus, write_data
 
 from tailwright.augment import augmenters
@@ -23,7 +24,11 @@ SMALL = {
     "astec": {"width": 16, "surrogate_epochs": 1, "extreme_epochs": 1, "rerank_epochs": 1},
     "linear": {"trees": 1},
     "twin": {"width": 16, "epochs": 1},
+    "xml-cnn": {"width": 16, "filters": 8, "bottleneck": 16, "epochs": 4, "rate": 1e-2},
+    "attentionxml": {"width": 16, "hidden": 8, "epochs": 4, "rate": 2e-2},
 }
+ON_AN_ENCODER = {"roberta", "la-roberta", "lightxml"}
+SMALL |= {name: {"epochs": 4, "batch": 16, "rate": 3e-3, "head_rate": 3e-2} for name in ON_AN_ENCODER}
 SETTING = re.compile(r"^([a-z_]+|\"[^\"]+\") = ")
 
 
@@ -57,19 +62,26 @@ def test_every_line_of_a_study_is_explained(path):
     ] == []
 
 
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> str:
+    """As many layers as lightxml reads."""
+    return str(save_reader(tmp_path_factory.mktemp("encoder") / "bert", layers=4))
+
+
 @every_study
 @pytest.mark.usefixtures("own_long_work")
-def test_a_study_trains_on_a_toy_corpus(path, planned, tmp_path):
+def test_a_study_trains_on_a_toy_corpus(path, planned, encoder, tmp_path):
     """One cell of each model with each augmentation, as a worker would do it."""
     exam = Exam("toy", toy_corpus())
     cells = {(cell.system, cell.augmentation): cell for cell in reversed(planned.listed)}
     assert any(cell.augment for cell in cells.values())
     for number, cell in enumerate(cells.values()):
+        on = {"encoder": encoder} if cell.model in ON_AN_ENCODER else {}
         small = Cell(
             **{
                 **cell.as_dict(),
                 "fraction": 1.0,
-                "settings": {**cell.settings, **SMALL.get(cell.model, {})},
+                "settings": {**cell.settings, **SMALL.get(cell.model, {}), **on},
                 "augment_settings": {
                     name: {**cell.augment_settings.get(name, {}), **augmenters.get(name).quick}
                     for name in cell.augment
