@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 import torch
 
 from tailwright.data.text.sequences import TokenRows
+from tailwright.encoders.frozen_features import TOKENS_A_PASS
 from tailwright.encoders.reading import Read, read
 from tailwright.encoders.token_batches import chunks, put_back
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.training.parts import Parts, put_weights, weights_of
-
-TOKENS_A_PASS = 1 << 12  # that the encoder reads at once
 
 
 def put_label_texts(

@@ -130,12 +130,7 @@ def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sh
         ]
     return Sheet(
         f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
-        [
-            "model",
-            "augmentation",
-            *shown,
-            *(f"Δ {metric} to {base}" for metric in gains),
-        ],
+        ["model", "augmentation", *shown, *(f"Δ {metric} to {base}" for metric in gains)],
         _grouped(rows),
         [f"{_basis(table)} {MARKS.format(base=_base(table))}", *missing.lines()],
     )

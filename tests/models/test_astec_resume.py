@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
 
@@ -22,24 +23,10 @@ THREADS = {"OMP_NUM_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
 STEPS = 40
 
 
-class _StopFitError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("stop", [1, 8, 9, 15, 16, 17, 20, 21, 30, 40])
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, expected, stop):
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise _StopFitError
-
-    monkeypatch.setattr(Workplace, "checkpoint", stopping)
-    with pytest.raises(_StopFitError):
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, expected, stop):
+    with stopped_after(stop):
         tiny_astec.learnt(tmp_path)
-    monkeypatch.undo()
     assert tiny_astec.learnt(tmp_path, resume=True) == expected
 
 

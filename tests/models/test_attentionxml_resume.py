@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
 
@@ -19,10 +20,6 @@ import tiny_attentionxml
 
 # 42 rows in batches of 32 for two epochs are 4 steps; a tree of three levels has as many at each.
 STEPS = {"flat": 4, "tree": 12}
-
-
-class _StopFitError(Exception):
-    pass
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +31,9 @@ def expected() -> dict[str, str]:
     ("form", "stop"),
     [("flat", 1), ("flat", 3), *(("tree", stop) for stop in (1, 4, 5, 6, 8, 9, 12))],
 )
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(
-    tmp_path, monkeypatch, expected, form, stop
-):
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise _StopFitError
-
-    monkeypatch.setattr(Workplace, "checkpoint", stopping)
-    with pytest.raises(_StopFitError):
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, expected, form, stop):
+    with stopped_after(stop):
         tiny_attentionxml.learnt(form, tmp_path)
-    monkeypatch.undo()
     assert tiny_attentionxml.learnt(form, tmp_path, resume=True) == expected[form]
 
 

@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped_fits import stopped_after
 from tiny_encoders import save_reader
-
-from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_lightxml
@@ -23,27 +22,13 @@ def encoder(tmp_path_factory) -> str:
     return str(save_reader(tmp_path_factory.mktemp("lightxml") / "bert", width=16, layers=4))
 
 
-class _StopFitError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("form", tiny_lightxml.FORMS)
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, encoder, form):
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, encoder, form):
     wanted = tiny_lightxml.learnt(form, encoder, None)
     for stop in (1, 4, 6, tiny_lightxml.STEPS):
-        checkpoint, done = Workplace.checkpoint, []
-
-        def stopping(self, save, *, now=False, checkpoint=checkpoint, done=done, stop=stop):
-            checkpoint(self, save, now=now)
-            done.append(1)
-            if len(done) == stop:
-                raise _StopFitError
-
         folder = tmp_path / str(stop)
-        with monkeypatch.context() as patch:
-            patch.setattr(Workplace, "checkpoint", stopping)
-            with pytest.raises(_StopFitError):
-                tiny_lightxml.learnt(form, encoder, folder)
+        with stopped_after(stop):
+            tiny_lightxml.learnt(form, encoder, folder)
         assert tiny_lightxml.learnt(form, encoder, folder, resume=True) == wanted, f"stopped at {stop}"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
 
@@ -23,27 +24,13 @@ from tiny_text_models import FLAT, STEPS, learnt, losses
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 
 
-class _StopFitError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("name", FLAT)
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, tiny_reader, name):
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, tiny_reader, name):
     wanted = learnt(name, tiny_reader, Workplace())
     for stop in (1, 4, 6, STEPS):
-        checkpoint, done = Workplace.checkpoint, []
-
-        def stopping(self, save, *, now=False, checkpoint=checkpoint, done=done, stop=stop):
-            checkpoint(self, save, now=now)
-            done.append(1)
-            if len(done) == stop:
-                raise _StopFitError
-
         folder = tmp_path / str(stop)
-        with monkeypatch.context() as patch:
-            patch.setattr(Workplace, "checkpoint", stopping)
-            with pytest.raises(_StopFitError):
-                learnt(name, tiny_reader, Workplace(folder, checkpoint_seconds=0))
+        with stopped_after(stop):
+            learnt(name, tiny_reader, Workplace(folder, checkpoint_seconds=0))
         assert learnt(name, tiny_reader, Workplace(folder, resume=True)) == wanted, f"stopped at {stop}"
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from tailwright.training.workplace import Workplace
+from stopped_fits import stopped_after
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_fit
@@ -67,25 +66,11 @@ def test_killed_at_random_points_it_ends_with_the_same_weights(tmp_path):
     assert "resume" in events
 
 
-class _StopFitError(Exception):
-    pass
-
-
 @pytest.mark.parametrize(
     ("stop", "mixed"), [*((stop, False) for stop in (1, 5, 6, 7, 13, 19)), (6, True), (13, True)]
 )
-def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, monkeypatch, stop, mixed):
+def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, stop, mixed):
     expected = tiny_fit.learnt(None, mixed=mixed)
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise _StopFitError
-
-    monkeypatch.setattr(Workplace, "checkpoint", stopping)
-    with pytest.raises(_StopFitError):
+    with stopped_after(stop):
         tiny_fit.learnt(tmp_path, mixed=mixed)
-    monkeypatch.undo()
     assert tiny_fit.learnt(tmp_path, resume=True, mixed=mixed) == expected

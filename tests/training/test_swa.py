@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from stopped_fits import stopped_after
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averages, Averaging
-from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_team
@@ -124,27 +124,13 @@ def test_a_phase_that_ends_before_averaging_starts_keeps_its_weights():
     np.testing.assert_allclose(parts["dense"].detach().numpy(), -0.6, atol=1e-5)
 
 
-class _StopFitError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("stop", [1, 4, 5, 9, 16])
-def test_stopped_after_any_checkpoint_averages_and_clipping_end_the_same(tmp_path, monkeypatch, stop):
+def test_stopped_after_any_checkpoint_averages_and_clipping_end_the_same(tmp_path, stop):
     """The tiny model trains with averages, the adaptive clip and micro-batches at once."""
     settings = {"drop": 0.3, "micro_batch": 3, "validate_every": 3}
     _, expected = tiny_team.learnt(tmp_path / "whole", **settings)
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise _StopFitError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workplace, "checkpoint", stopping)
-        with pytest.raises(_StopFitError):
-            tiny_team.learnt(tmp_path / "stopped", **settings)
+    with stopped_after(stop):
+        tiny_team.learnt(tmp_path / "stopped", **settings)
     _, found = tiny_team.learnt(tmp_path / "stopped", resume=True, **settings)
     for name, weight in expected.items():
         np.testing.assert_array_equal(found[name], weight)
