@@ -41,7 +41,7 @@ from tailwright.store.errors import errors_of_reading, errors_of_writing
 from tailwright.store.keeping import alone
 from tailwright.store.npy import read_npy
 from tailwright.store.shared import content_key, shared_folder, spare
-from tailwright.store.whole_file import write_whole
+from tailwright.store.whole_file import clear_siblings, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +94,10 @@ def frozen_features(
     by_token = encoder.by_token
     offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
     place = folder / f"frozen-{_key(encoder, rows, precision)}"
-    with alone(place):
+    with alone(place) as locked:
         file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
+        if locked:
+            file.clear()
         blocks = _blocks(rows.offsets)
         noted = file.begin(len(blocks))
         left, spared = [], 0.0
@@ -177,6 +179,10 @@ class _File:
         )
         self.header = header.getvalue()
         self.line = shape[1] * dtype.itemsize
+
+    def clear(self) -> None:
+        """Remove what a killed process left of its notes."""
+        clear_siblings(self.folder / "blocks.json")
 
     def begin(self, blocks: int) -> list[_Block | None]:
         """What is noted of the blocks; what is no file of this shape is begun anew, with nothing."""

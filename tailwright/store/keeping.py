@@ -89,15 +89,18 @@ def _loaded(place: Path, kind: str, load: Callable[[FolderReader], Thing]) -> tu
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[None]:
-    """Until the block ends, no other process is in such a block for the same place, where locks work."""
+def alone(place: Path) -> Iterator[bool]:
+    """Until the block ends, no other process is in such a block for the same place.
+
+    True is given where that holds, False where locks do not work.
+    """
     path = place.with_name(f".{place.name}.lock")
     lock = None
     with suppress(OSError):  # no folder, no locks: as many makers as there are, and one of them is kept
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = _locked(path)
     try:
-        yield
+        yield lock is not None
     finally:
         if lock is not None:
             with suppress(OSError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tailwright.store.errors import errors_of_writing
@@ -29,6 +30,13 @@ def whole_file(path: Path) -> Iterator[Path]:
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)
+
+
+def clear_siblings(path: Path) -> None:
+    """Remove what killed writers of this file left; for one who knows that nobody is writing it now."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.tmp-{'[0-9a-f]' * 8}"):
+        with suppress(OSError):
+            left.unlink()
 
 
 def sibling(path: Path) -> Path:

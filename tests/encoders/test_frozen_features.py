@@ -21,6 +21,7 @@ from tailwright.encoders.token_batches import bucketed_order
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import TailwrightError
 from tailwright.store.shared import spared_seconds
+from tailwright.store.whole_file import sibling
 
 
 @pytest.fixture
@@ -143,6 +144,18 @@ def test_no_rows_have_no_features(tiny_bert, tmp_path):
     frozen = frozen_features(encoder, encoder.tokenizer.rows([], 9), tmp_path)
     assert len(frozen) == 0
     assert frozen.batch(np.arange(0)).shape == (0, 0, 16)
+
+
+def test_notes_that_a_killed_process_left_half_written_are_removed(tiny_bert, tmp_path):
+    encoder = TransformerEncoder.pretrained(str(tiny_bert), "first")
+    rows = encoder.tokenizer.rows(TEXTS, 40)
+    frozen_features(encoder, rows, tmp_path)
+    (notes,) = tmp_path.glob("frozen-*/blocks.json")
+    left = sibling(notes)
+    left.touch()
+    frozen_features(encoder, rows, tmp_path)
+    assert notes.exists()
+    assert not left.exists()
 
 
 def test_killed_twice_the_file_is_finished_and_the_same(tmp_path):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tailwright.errors import InputError, TailwrightError
-from tailwright.store.whole_file import whole_file, write_whole
+from tailwright.store.whole_file import clear_siblings, sibling, whole_file, write_whole
 
 
 def test_a_file_is_written_and_replaced(tmp_path):
@@ -16,6 +16,15 @@ def test_a_file_is_written_and_replaced(tmp_path):
         write_whole(path, content)
         assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_killed_writers_left_is_cleared_and_nothing_else(tmp_path):
+    path = tmp_path / "[a].txt"
+    others = [path, tmp_path / ".[a].txt.tmp-mine", sibling(tmp_path / "a.txt")]
+    for each in (sibling(path), sibling(path), *others):
+        each.touch()
+    clear_siblings(path)
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
