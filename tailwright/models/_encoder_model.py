@@ -1,12 +1,16 @@
 """`EncoderModel`: a flat network on a pretrained transformer, as a model: its training, its folder.
 
 With `frozen` the encoder's features are computed once into a file (`tailwright.encoders.frozen_features`),
-which all epochs and validations then read.
+which all epochs and validations then read. With `head_epochs` the head learns from such features first, then
+both: a random head would pull the encoder away from what it knows (Kumar et al. 2022, linear probing, then
+fine-tuning).
 """
 
 from __future__ import annotations
 
+import copy
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from tailwright.encoders.transformer import Kind, TransformerEncoder
     from tailwright.models._encoder_settings import EncoderSettings
     from tailwright.models._text_network import FlatNetwork
+    from tailwright.training.phases import Phase
 
 
 class EncoderModel(FlatModel):
@@ -52,6 +57,16 @@ class EncoderModel(FlatModel):
             place = shared_folder() or work.reads
             self._features = place or Path(stack.enter_context(tempfile.TemporaryDirectory()))
             super().learn(corpus, seed=seed, work=work)
+
+    def phases(
+        self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace
+    ) -> Sequence[Phase]:
+        both = super().phases(network, tokens, corpus, seed=seed, work=work)
+        if not self.settings.head_epochs:
+            return both
+        first = copy.copy(self)  # this model, but frozen
+        first.settings = self.settings.of_head()
+        return [first.phase(f"{self.card.name}/head", network, tokens, corpus, work), *both]
 
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
         from tailwright.encoders.shared_tokens import shared_tokens

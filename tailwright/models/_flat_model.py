@@ -1,4 +1,4 @@
-"""`FlatModel`: an encoder with an output over all labels, as a model that one phase trains."""
+"""`FlatModel`: an encoder with an output over all labels, as a model; one phase trains all of it."""
 
 from __future__ import annotations
 
@@ -58,20 +58,24 @@ class FlatModel(TextModel["FlatNetwork"]):
     def phases(
         self, network: FlatNetwork, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace
     ) -> Sequence[Phase]:
+        return [self.phase(self.card.name, network, tokens, corpus, work)]
+
+    def phase(
+        self, name: str, network: FlatNetwork, tokens: TokenRows, corpus: Corpus, work: Workplace
+    ) -> Phase:
+        """The training of the parts that have `rates`."""
         from tailwright.models._text_network import FlatPhase
 
-        return [
-            FlatPhase(
-                self.card.name,
-                self.reader(network, tokens, work),
-                network.output,
-                corpus.train,
-                self.settings.plan(self.rates(network)),
-                device=network.encoder.device,
-                validate=self.validation(network, corpus, work),
-                watch=self.watching(network, work),
-            )
-        ]
+        return FlatPhase(
+            name,
+            self.reader(network, tokens, work),
+            network.output,
+            corpus.train,
+            self.settings.plan(self.rates(network)),
+            device=network.encoder.device,
+            validate=self.validation(network, corpus, work),
+            watch=self.watching(network, work),
+        )
 
     def answering(
         self, network: FlatNetwork, texts: pa.LargeStringArray, work: Workplace

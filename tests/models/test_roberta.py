@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
 from tailwright.models.roberta import Roberta, RobertaSettings
+from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 # An encoder that was never trained reads nothing in label texts: they must not weigh much.
@@ -85,6 +87,23 @@ def test_label_texts_that_tell_nothing_are_no_start(tiny_reader, text):
     assert np.array_equal(found, wanted)
 
 
+def test_the_head_may_learn_first_and_alone(tiny_reader, tmp_path):
+    corpus, still = tiny_corpus(), 1e-12
+    settings = RobertaSettings(
+        encoder=tiny_reader, head_epochs=2, head_epochs_rate=0.1, epochs=1, rate=still, head_rate=still
+    )
+    model = Roberta(settings)
+    before = weights_of(model.new_network(corpus, seed=0, work=Workplace()).parts())
+    model.fit(corpus, seed=0, work=Workplace(tmp_path))
+    after = weights_of(model.network.parts())
+    for name, weight in after.items():
+        moved = not np.allclose(weight, before[name], atol=1e-6)
+        assert moved == name.startswith("head"), name
+    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    epochs = [(event["phase"], event["epoch"]) for event in events if event["event"] == "epoch"]
+    assert epochs == [("roberta/head", 1), ("roberta/head", 2), ("roberta", 1)]
+
+
 def test_an_encoder_that_is_not_there_is_said_in_one_line():
     with pytest.raises(InputError, match="no-such-folder") as caught:
         tw.train(tiny_corpus(), "roberta", settings={"encoder": "./no-such-folder"})
@@ -96,6 +115,8 @@ def test_an_encoder_that_is_not_there_is_said_in_one_line():
     [
         ("max_tokens", 2, "max_tokens must be >= 3, got 2"),
         ("head_rate", 0, "head_rate must be > 0, got 0"),
+        ("head_epochs", -1, "head_epochs must be >= 0, got -1"),
+        ("head_epochs_rate", 0, "head_epochs_rate must be > 0, got 0"),
         ("encoder", "", "encoder must be a name or a folder, got nothing"),
         ("start_bias", "one", "start_bias must be zero or log-odds, got 'one'"),
         ("start_labels", "names", "start_labels must be random or texts, got 'names'"),
@@ -105,6 +126,11 @@ def test_an_encoder_that_is_not_there_is_said_in_one_line():
 def test_settings_that_make_no_sense_are_refused(setting, value, message):
     with pytest.raises(ValueError, match=message):
         RobertaSettings(**{setting: value})
+
+
+def test_a_frozen_encoder_has_no_epochs_of_the_head_alone():
+    with pytest.raises(ValueError, match="head_epochs must be 0 with a frozen encoder"):
+        RobertaSettings(frozen=True, head_epochs=1)
 
 
 @pytest.mark.slow

@@ -22,15 +22,18 @@ from tailwright.training.parts import weights_of
 from tailwright.training.team import connected, working_together
 from tailwright.training.workplace import Workplace
 
-# 64 rows in batches of 16, two epochs: 8 steps. With a share for each of two processes, all of 8 rows.
+# 64 rows in batches of 16, two epochs, of one phase or two: 8 steps. With a share for each of two processes,
+# all of 8 rows.
 ROWS, STEPS = 64, 8
 LEARNING = {"epochs": 2, "batch": 16}
 ENCODED = {**LEARNING, "rate": 3e-3, "head_rate": 3e-2, "average_from": 1, "average_every": 2}
+HEAD_FIRST = {**ENCODED, "head_epochs": 1, "head_epochs_rate": 3e-2, "epochs": 1, "average_from": 0}
 WORDS = {**LEARNING, "width": 16, "filters": 8, "bottleneck": 16, "rate": 3e-3}
 # (model, settings without the encoder) by name.
 FLAT: dict[str, tuple[str, dict[str, Any]]] = {
     "xml-cnn": ("xml-cnn", WORDS),
     "roberta": ("roberta", ENCODED),
+    "roberta-head-first": ("roberta", HEAD_FIRST),
     "roberta-frozen": ("roberta", {**ENCODED, "frozen": True}),
     "la-roberta": ("la-roberta", ENCODED),
     "la-roberta-shared": ("la-roberta", {**ENCODED, "frozen": True, "head": "shared-mlp", "layers": (8, 4)}),
