@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stopped_fits import stopped_after
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
@@ -141,21 +142,11 @@ def test_settings_of_a_batch_method_reach_it(quick):
 
 
 @pytest.mark.parametrize("stop", [2, 5])
-def test_a_killed_training_with_labelmix_learns_the_same(tmp_path, monkeypatch, quick, stop):
+def test_a_killed_training_with_labelmix_learns_the_same(tmp_path, quick, stop):
     arguments = {"augment": ["gandalf", "labelmix"], "settings": quick, "seed": 4}
     expected = scores(tw.train(tiny_corpus(), "twin", **arguments))
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workplace, "checkpoint", stopping)
-        with pytest.raises(KilledError):
-            tw.train(tiny_corpus(), "twin", **arguments, out=tmp_path / "run")
+    with stopped_after(stop):
+        tw.train(tiny_corpus(), "twin", **arguments, out=tmp_path / "run")
     other = {**arguments, "augment": ["gandalf"]}
     with pytest.raises(InputError, match="with other data, model or settings"):
         tw.train(tiny_corpus(), "twin", **other, out=tmp_path / "run", resume=True)

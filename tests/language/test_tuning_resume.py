@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from stopped_fits import stopped_after
 
 from tailwright.language.tuning import tuned_generator, tuning_folder
-from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_tuning
@@ -57,10 +57,6 @@ def test_killed_twice_it_ends_with_the_same_weights(kind, tuning, tiny_gpt2, tin
     assert [json.loads(line)["event"] for line in log.read_text().splitlines()].count("resume") >= 1
 
 
-class _StopError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("tuning", ["full", "lora"])
 @pytest.mark.parametrize("stop", [1, 7, 8, 15])
 def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(
@@ -69,34 +65,16 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(
     name, pairs, settings = str(tiny_gpt2), tiny_tuning.copies(60), tiny_tuning.settings(tuning)
     expected = tiny_tuning.digest(tuned_generator(name, pairs, settings, seed=5))
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "other"))
-    checkpoint, done = Workplace.checkpoint, []
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        done.append(1)
-        if len(done) == stop:
-            raise _StopError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workplace, "checkpoint", stopping)
-        with pytest.raises(_StopError):
-            tuned_generator(name, pairs, settings, seed=5)
+    with stopped_after(stop):
+        tuned_generator(name, pairs, settings, seed=5)
     assert place(tmp_path / "other") > (0, 0)
     assert tiny_tuning.digest(tuned_generator(name, pairs, settings, seed=5)) == expected
 
 
-def test_a_damaged_checkpoint_is_left_and_tuning_starts_again(tiny_llama, monkeypatch, caplog):
+def test_a_damaged_checkpoint_is_left_and_tuning_starts_again(tiny_llama, caplog):
     name, pairs, settings = str(tiny_llama), tiny_tuning.copies(20), tiny_tuning.settings("full")
-    checkpoint = Workplace.checkpoint
-
-    def stopping(self, save, *, now=False):
-        checkpoint(self, save, now=now)
-        raise _StopError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Workplace, "checkpoint", stopping)
-        with pytest.raises(_StopError):
-            tuned_generator(name, pairs, settings, seed=0)
+    with stopped_after(1):
+        tuned_generator(name, pairs, settings, seed=0)
     weights = tuning_folder(name, pairs, settings, seed=0) / "checkpoint" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     tuned_generator(name, pairs, settings, seed=0)
