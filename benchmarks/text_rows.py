@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import common
@@ -54,10 +55,10 @@ def _with_frequent(data: Dataset, label_rows: int) -> Dataset:
     carried = np.bincount(data.targets.indices, minlength=data.labels) >= label_rows
     frequent = data.targets.multiply(carried[None, :]).tocsr()
     frequent.eliminate_zeros()
-    rows = np.flatnonzero(np.diff(frequent.indptr))
-    return Dataset(data.texts.take(pa.array(rows)), frequent[rows], excluded=data.excluded[rows])
+    return replace(data, targets=frequent).take(np.flatnonzero(np.diff(frequent.indptr)))
 
 
 def _over(data: Dataset, labels: np.ndarray) -> Dataset:
     """The same rows over some of the labels."""
-    return Dataset(data.texts, data.targets[:, labels], excluded=data.excluded[:, labels])
+    pairs = {name: getattr(data, name)[:, labels] for name in ("targets", "ignored", "excluded")}
+    return replace(data, **pairs)
