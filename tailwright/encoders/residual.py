@@ -65,9 +65,3 @@ class Residual:
     def __call__(self, x: np.ndarray) -> np.ndarray:
         branch = torch.from_numpy(x) @ torch.from_numpy(self.weight).T + torch.from_numpy(self.bias)
         return x + functional.relu(branch).numpy()
-
-
-def kept_cells(random: np.random.Generator, shape: tuple[int, ...], drop: float) -> torch.Tensor:
-    """A dropout mask out of the batch's own stream: 0 with chance `drop`, else 1 / (1 - drop)."""
-    kept = random.random(shape, dtype=np.float32) >= drop
-    return torch.from_numpy(kept.astype(np.float32) / np.float32(1 - drop))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -25,7 +26,7 @@ from torch import nn
 
 from tailwright.data.text.huggingface import FILE, HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.encoders.dropout import torch_draws_from
+from tailwright.encoders.dropout import quick_masks, torch_draws_from
 from tailwright.encoders.token_batches import batch_tensors
 from tailwright.errors import InputError, quoted
 from tailwright.pretrained import weights_folder
@@ -85,7 +86,8 @@ class TransformerEncoder:
             )
         if checkpointing:
             model.config.use_cache = False  # transformers says aloud that it must be so
-            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            again = {"use_reentrant": False, "context_fn": self._computing_again}
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=again)
 
     @staticmethod
     def pretrained(
@@ -143,6 +145,10 @@ class TransformerEncoder:
         self.model.train()
         with torch_draws_from(random, self.device):
             return self._features(ids, mask)
+
+    def _computing_again(self) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+        """The contexts of a layer: in `__call__`, and when it is computed again for gradients."""
+        return nullcontext(), quick_masks(self.device)
 
     def _features(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         several = self.kind == "first-of-five"

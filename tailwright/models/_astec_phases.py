@@ -28,8 +28,8 @@ from torch.nn import functional
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import CsrParts, csr_parts
 from tailwright.encoders.bags import Bags, bag_sum, share_words
+from tailwright.encoders.dropout import kept_cells
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.residual import kept_cells
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.shortlist import Candidates, Shortlister, added, candidate_loss

@@ -1,0 +1,65 @@
+"""Dropout: masks out of the batch's stream, our own and those of torch's modules."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tailwright.encoders.dropout import dropped, kept_cells, torch_draws_from
+from tailwright.streams import stream
+
+CPU = torch.device("cpu")
+
+
+def test_masks_are_drawn_from_the_stream_and_keep_the_mean():
+    once, again = (kept_cells(stream(4, "drop"), (200, 100), 0.5) for _ in range(2))
+    assert torch.equal(once, again)
+    assert set(once.unique().tolist()) == {0.0, 2.0}
+    assert abs(float(once.mean()) - 1) < 0.05
+    assert (kept_cells(stream(4, "drop"), (3, 3), 0.0) == 1).all()
+
+
+def test_values_stay_as_they_are_without_a_stream_or_a_rate():
+    values = torch.arange(6.0)
+    assert dropped(values, 0.5, None) is values
+    assert dropped(values, 0.0, stream(0, "drop")) is values
+
+
+@pytest.mark.parametrize("drop", [0.1, 0.5, 0.9, 1e-7])
+def test_torchs_dropout_follows_the_stream_and_has_its_rate_and_gradient(drop):
+    values = torch.full((300, 200), 3.0, requires_grad=True)
+    outside = torch.random.get_rng_state()
+    with torch_draws_from(stream(1, "batch"), CPU):
+        found, other = functional.dropout(values, drop), functional.dropout(values, drop)
+    assert torch.equal(torch.random.get_rng_state(), outside)
+    with torch_draws_from(stream(1, "batch"), CPU):
+        assert torch.equal(functional.dropout(values, drop), found)
+    assert torch.equal(found, other) == (drop == 1e-7)  # a second mask is another one
+    kept = found > 0
+    torch.testing.assert_close(found[kept], torch.full((int(kept.sum()),), 3 / (1 - drop)))
+    assert float((~kept).float().mean()) == pytest.approx(drop, abs=0.01)
+    found.sum().backward()
+    torch.testing.assert_close(values.grad, kept / (1 - drop))
+
+
+def test_attention_drops_by_the_stream_too():
+    states = torch.randn(2, 3, 5, 4, generator=torch.Generator().manual_seed(0))
+
+    def attended(row: int) -> torch.Tensor:
+        with torch_draws_from(stream(2, "batch", row), CPU):
+            return functional.scaled_dot_product_attention(states, states, states, dropout_p=0.3)
+
+    assert torch.equal(attended(0), attended(0))
+    assert not torch.equal(attended(0), attended(1))
+
+
+def test_torchs_own_masks_are_as_ever_behind_the_block():
+    values = torch.ones(1000)
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(7)
+        expected = functional.dropout(values, 0.3)
+        torch.manual_seed(7)
+        with torch_draws_from(stream(3, "batch"), CPU):
+            assert not torch.equal(functional.dropout(values, 0.3), expected)
+        assert torch.equal(functional.dropout(values, 0.3), expected)
