@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,6 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
 from tailwright.models.roberta import Roberta, RobertaSettings
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 # An encoder that was never trained reads nothing in label texts: they must not weigh much.
@@ -85,23 +83,6 @@ def test_label_texts_that_tell_nothing_are_no_start(tiny_reader, text):
     found = weights_started(tiny_reader, corpus, start_labels="texts")
     wanted = weights_started(tiny_reader, corpus) if not text else np.zeros_like(found)
     assert np.array_equal(found, wanted)
-
-
-def test_the_head_may_learn_first_and_alone(tiny_reader, tmp_path):
-    corpus, still = tiny_corpus(), 1e-12
-    settings = RobertaSettings(
-        encoder=tiny_reader, head_epochs=2, head_epochs_rate=0.1, epochs=1, rate=still, head_rate=still
-    )
-    model = Roberta(settings)
-    before = weights_of(model.new_network(corpus, seed=0, work=Workplace()).parts())
-    model.fit(corpus, seed=0, work=Workplace(tmp_path))
-    after = weights_of(model.network.parts())
-    for name, weight in after.items():
-        moved = not np.allclose(weight, before[name], atol=1e-6)
-        assert moved == name.startswith("head"), name
-    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    epochs = [(event["phase"], event["epoch"]) for event in events if event["event"] == "epoch"]
-    assert epochs == [("roberta/head", 1), ("roberta/head", 2), ("roberta", 1)]
 
 
 def test_an_encoder_that_is_not_there_is_said_in_one_line():
