@@ -81,6 +81,11 @@ class Comparison:
     best: Mapping[str, Best]  # by metric
     against: str = ""
 
+    @property
+    def baseline(self) -> str:
+        """What entries are held against, in words."""
+        return f"{self.against or 'the same model'} without augmentation"
+
 
 class Judge:
     """Measures the outcomes of one dataset, all on the same draws of its test rows."""

@@ -45,8 +45,7 @@ def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Pa
             outcomes,
             exams,
             title=plan.title,
-            # The report speaks of what augmentations gain, each model held against itself.
-            comparisons=None if plan.against else compared,
+            comparisons=compared,
             failed=failed,
             left_out=plan.left_out,
             command=command,

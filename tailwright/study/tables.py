@@ -132,13 +132,8 @@ def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sh
         f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
         ["model", "augmentation", *shown, *(f"Δ {metric} to {base}" for metric in gains)],
         _grouped(rows),
-        [f"{_basis(table)} {MARKS.format(base=_base(table))}", *missing.lines()],
+        [f"{_basis(table)} {MARKS.format(base=table.baseline)}", *missing.lines()],
     )
-
-
-def _base(table: Comparison) -> str:
-    """What differences are taken to, in words."""
-    return f"{table.against or 'the same model'} without augmentation"
 
 
 def _value(table: Comparison, place: int, metric: str) -> Shown:

@@ -30,7 +30,7 @@ from tailwright.study.exam import Exam
 from tailwright.study.outcomes import Outcome
 from tailwright.study.report import document, explorer, write_report
 from tailwright.study.report.explorer import SHOWN, explorer_section
-from tailwright.study.report.metrics import metrics_section
+from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.picked import picked_outcomes
 
 PLOTLY = "window.Plotly = {}; // </script>"
@@ -139,6 +139,18 @@ def test_the_table_holds_the_means_of_all_labels_and_of_slices(study):
     tails = [row for row in rows if 'data-part="tail"' in row]
     assert len(tails) == 6
     assert all(" hidden>" in row for row in tails)
+
+
+def test_the_table_says_what_all_are_held_against():
+    exam = ranked_outcomes.exam()
+    outcomes = [ranked_outcomes.outcome(exam, 0.2, model="linear"), ranked_outcomes.outcome(exam, 0.9)]
+    compared = compare_all(outcomes, {"toy": exam}, ["P@1"], against="linear")
+    html = metrics_section(compared).html
+    assert "Δ is the difference to linear without augmentation" in html
+    assert "▲" in html.split("<tbody>")[1]
+    assert verdicts(compared).startswith("Against linear without augmentation, P@1 is better in 1 of 1 ")
+    alone = compare_all(outcomes, {"toy": exam}, ["P@1"])
+    assert verdicts(alone) == ""
 
 
 def test_a_clear_best_is_bold_and_a_level_one_is_not():

@@ -53,6 +53,20 @@ def test_gains_need_a_baseline_of_the_same_system():
     assert gains_section([lonely, others], {"toy": TOY}, COLOURED) is None
 
 
+def test_gains_may_be_those_over_another_system():
+    outcomes = [
+        outcome(TOY, 0.4, model="linear"),
+        outcome(TOY, 0.8),
+        outcome(TOY, 0.9, augmentation="gandalf"),
+    ]
+    section = gains_section(outcomes, {"toy": TOY}, COLOURED, against="linear")
+    (view,) = views(section).values()
+    assert view.at[-1] == "twin"
+    assert view.words.startswith("none: up on labels")
+    assert " gandalf: up on labels" in view.words
+    assert "over linear without augmentation" in section.html
+
+
 def test_the_distribution_says_what_was_added():
     counts = np.array([100, 9, 3, 1, 0])
     plain = replace(outcome(TOY, 0.5), counts=counts, augmented_counts=counts.astype(float))

@@ -24,23 +24,26 @@ from tailwright.study.report.parts import (
 METRIC = "R@10"
 DRAWS = 1000  # enough for a band; verdicts stand in the table of metrics
 _ABOUT = (
-    f"What an augmentation adds to {METRIC} of the same model without it, on labels with few and with "
-    "many training rows, in points of percent. Bands are 95 % intervals of each point by itself, from a "
-    "paired bootstrap over test rows and seeds; a band that holds zero may be chance."
+    "{what}, on labels with few and with many training rows, in points of percent. Bands are 95 % intervals "
+    "of each point by itself, from a paired bootstrap over test rows and seeds; a band that holds zero may "
+    "be chance."
 )
 
 Curve = Sequence[tuple[str, Difference]]  # buckets from rare to frequent
 
 
 def gains_section(
-    outcomes: Sequence[Outcome], exams: Mapping[str, Exam], colours: Mapping[str, str]
+    outcomes: Sequence[Outcome], exams: Mapping[str, Exam], colours: Mapping[str, str], against: str = ""
 ) -> Section | None:
-    """A view for each dataset, fraction and system that has a baseline; None if none has."""
+    """A view for each dataset, fraction and system that has a baseline; None if none has.
+
+    The baseline is the same system without augmentation, or the system `against` without any.
+    """
     groups = by_place(outcomes)
     places: dict[tuple[str, str, str], dict[str, Curve]] = {}
     for (dataset, fraction, system, augmentation), after in groups.items():
-        before = groups.get((dataset, fraction, system, BASELINE))
-        if before is None or augmentation == BASELINE:
+        before = groups.get((dataset, fraction, against or system, BASELINE))
+        if before is None or before is after:
             continue
         curve = gain_by_frequency(before, after, exams[dataset], METRIC, draws=DRAWS)
         if curve:
@@ -49,7 +52,10 @@ def gains_section(
         return None
     views = [View(at, _said(curves), _figure(curves, colours)) for at, curves in places.items()]
     title = "Gain over the baseline by label frequency"
-    return section_of_views("gains", title, _ABOUT, views, "dataset", "training rows", "model")
+    gain = f"What is gained in {METRIC} over {against} without augmentation"
+    added = f"What an augmentation adds to {METRIC} of the same model without it"
+    about = _ABOUT.format(what=gain if against else added)
+    return section_of_views("gains", title, about, views, "dataset", "training rows", "model")
 
 
 def _said(curves: Mapping[str, Curve]) -> str:

@@ -42,7 +42,7 @@ def metrics_section(comparisons: Sequence[Comparison]) -> Section:
         for column, name in enumerate(header)
     )
     html = (
-        f"<p>{escaped(_about(bool(compared)))}</p>"
+        f"<p>{escaped(_about(comparisons[0].baseline if compared else ''))}</p>"
         f"<ul>{''.join(f'<li>{escaped(words)}</li>' for words in map(_highest, tables) if words)}</ul>"
         f'<div data-table="metrics"><div class="controls">{_controls(rows)}</div>'
         '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table class="sortable">'
@@ -52,7 +52,7 @@ def metrics_section(comparisons: Sequence[Comparison]) -> Section:
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> str:
-    """How often an augmentation was better or worse than none; empty where none was compared."""
+    """How often it was better or worse than what all are held against; empty where none was compared."""
     said = []
     for metric in TOLD:
         gains = [e.gain[ALL][metric] for t in comparisons for e in t.entries if metric in e.gain.get(ALL, {})]
@@ -62,7 +62,7 @@ def verdicts(comparisons: Sequence[Comparison]) -> str:
             said.append(f"{metric} is better in {better} of {len(found)} comparisons and worse in {worse}")
     if not said:
         return ""
-    return f"Against the same model without augmentation, {', '.join(said)}; the rest is inside the noise."
+    return f"Against {comparisons[0].baseline}, {', '.join(said)}; the rest is inside the noise."
 
 
 def _highest(table: Comparison) -> str:
@@ -82,7 +82,7 @@ def _highest(table: Comparison) -> str:
     return f"{table.dataset}, {percent(table.fraction)} of the rows: {'; '.join(said)}." if said else ""
 
 
-def _about(compared: bool) -> str:
+def _about(baseline: str) -> str:
     cuts = TailThresholds()
     said = (
         "In percent on the test rows, means over seeds ± their standard deviation. A click on a column's "
@@ -90,12 +90,12 @@ def _about(compared: bool) -> str:
         f"{cuts.tail}, torso labels lie between, unseen ones have none. The best of a dataset and share "
         "is bold; where it cannot be told apart from others, none is, and all of these are marked =."
     )
-    if not compared:
+    if not baseline:
         return said
     return said + (
-        " Δ is the difference to the same model without augmentation: ▲ better, ▼ worse, = inside the "
-        "noise, by a paired bootstrap over test rows and seeds with Holm's correction inside a table; "
-        "point at a figure for its interval."
+        f" Δ is the difference to {baseline}: ▲ better, ▼ worse, = inside the noise, by a "
+        "paired bootstrap over test rows and seeds with Holm's correction inside a table; point at a figure "
+        "for its interval."
     )
 
 

@@ -75,7 +75,7 @@ def report(
     asked: dict[str, Section | None] = {
         "metrics": metrics_section(comparisons),
         "gain by label frequency (nothing to compare with: no baseline, or nothing but it)": gains_section(
-            outcomes, exams, colours
+            outcomes, exams, colours, comparisons[0].against
         ),
         "label distribution (no added rows are known)": distribution_section(outcomes, colours),
         "training curves (no training logged epochs)": curves_section(outcomes, colours),
