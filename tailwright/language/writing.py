@@ -30,6 +30,7 @@ from tailwright.language.work import alone, work_folder
 from tailwright.progress import Advance, progress
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.shared import content_key
+from tailwright.store.whole_file import clear_siblings
 from tailwright.streams import stream
 
 log = logging.getLogger(__name__)
@@ -78,8 +79,8 @@ def written_texts(
     starts = range(0, len(order), settings.shard_rows)
     shards = [order[start : start + settings.shard_rows] for start in starts]
     folder = work_folder("texts", _key(sources, rows, settings, seed, key))
-    with alone(folder):
-        candidates = _all_candidates(folder, desk, sources, rows, shards)
+    with alone(folder) as locked:
+        candidates = _all_candidates(folder, desk, sources, rows, shards, locked=locked)
     place_of = np.full(len(sources), -1)
     place_of[order] = np.arange(len(order))
     choice = Choice(settings.max_similarity)
@@ -123,9 +124,18 @@ def _key(
 
 
 def _all_candidates(
-    folder: Path, desk: _Desk, sources: pa.LargeStringArray, rows: np.ndarray, shards: Sequence[np.ndarray]
+    folder: Path,
+    desk: _Desk,
+    sources: pa.LargeStringArray,
+    rows: np.ndarray,
+    shards: Sequence[np.ndarray],
+    *,
+    locked: bool,
 ) -> pa.LargeListArray:
-    """A list of texts for each source, in the order of the shards; what is not in the folder is made."""
+    """A list of texts for each source, in the order of the shards; what is not in the folder is made.
+
+    `locked` says that nobody else writes there.
+    """
     paths = [folder / f"{number:06}.json" for number in range(len(shards))]
     missing = [i for i, path in enumerate(paths) if read_shard(path, len(shards[i])) is None]
     left = sum(len(shards[i]) for i in missing)
@@ -138,6 +148,8 @@ def _all_candidates(
         there = f" ({total - left:,} of {total:,} are there)" if left < total else ""
         with progress(f"writing texts{there}", left) as advance:
             for i in missing:
+                if locked:
+                    clear_siblings(paths[i])
                 texts = [sources[int(source)].as_py() for source in shards[i]]
                 write_shard(paths[i], desk.candidates(texts, rows[shards[i]].tolist(), advance))
     return pa.chunked_array(

@@ -115,6 +115,14 @@ def test_finished_shards_are_not_touched_again(generator: Generator, tmp_path: P
     assert shard_files(tmp_path) == files
 
 
+def test_what_a_killed_process_was_writing_goes(generator: Generator, tmp_path: Path) -> None:
+    first = write(generator, SOURCES)
+    path = next(tmp_path.rglob("000001.json"))
+    path.rename(path.with_name(".000001.json.tmp-0123abcd"))
+    assert same(write(generator, SOURCES), first)
+    assert sorted(file.name for file in path.parent.iterdir()) == [f"{i:06}.json" for i in range(3)]
+
+
 def test_a_rule_of_choice_needs_no_new_candidates(generator: Generator, tmp_path: Path) -> None:
     write(generator, SOURCES)
     files = shard_files(tmp_path)
