@@ -99,6 +99,7 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
         "",
         "    tailwright study studies/label-texts.toml --out label-texts",
         "    tailwright study studies/text-augmenters.toml --out text-augmenters",
+        "    tailwright study studies/long-texts.toml --out long-texts",
         "    tailwright study claims DIR...",
         "",
     ]
