@@ -23,7 +23,7 @@ from typing import Any
 import common
 
 import tailwright as tw
-from tailwright.models._astec_settings import AstecSettings
+from tailwright.models.astec.settings import AstecSettings
 from tailwright.settings import settings_from
 
 VARIANTS = ("none", "gandalf", "gandalf-hard", "labelmix", "labelmix-hard")

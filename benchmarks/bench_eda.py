@@ -93,9 +93,9 @@ def main() -> None:
     from numba import get_num_threads
 
     import tailwright as tw
-    from tailwright.augment._edits import EditSettings, edited_texts
-    from tailwright.augment.eda import Eda
-    from tailwright.augment.wordnet import WordNet
+    from tailwright.augmentation._edits import EditSettings, edited_texts
+    from tailwright.augmentation.eda import Eda
+    from tailwright.augmentation.wordnet import WordNet
     from tailwright.data.dataset import arrow_strings
     from tailwright.data.synonym_table import wordnet_arrays
     from tailwright.data.text.spans import spaced_words, word_spans

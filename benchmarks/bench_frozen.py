@@ -30,7 +30,7 @@ from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, Read, RowReader, read
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.models import models
-from tailwright.models._text_network import FlatPhase
+from tailwright.models.shared.text_network import FlatPhase
 from tailwright.training.loop import run_phases
 from tailwright.training.workplace import Workplace
 

@@ -50,7 +50,7 @@ def by_transformers(
 
 def generator_and_sources(name: str, arguments: argparse.Namespace) -> tuple[Any, Sequence[str]]:
     import tailwright
-    from tailwright.augment._text_pairs import PairSettings, pairs_and_sources
+    from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
     from tailwright.language.causal import load_causal
     from tailwright.language.pairs import TextPairs
     from tailwright.language.tuning import tuned_generator

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 import tailwright as tw
-from tailwright.augment.labelmix import LabelMix
+from tailwright.augmentation.labelmix import LabelMix
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
-from tailwright.models.twin import Twin, TwinSettings
+from tailwright.models.twin.model import Twin, TwinSettings
 from tailwright.training.batches import BlockMaker, batch_stream
 
 BATCH = 512

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 import tailwright as tw
-from tailwright.augment._text_pairs import PairSettings, pairs_and_sources
+from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.similarity import similar_above, similar_pairs
 from tailwright.streams import stream

@@ -21,8 +21,8 @@ import pyarrow as pa
 from scipy import sparse
 
 import tailwright as tw
-from tailwright.augment import augment
-from tailwright.augment._label_side import annotations_of
+from tailwright.augmentation import augment
+from tailwright.augmentation._label_side import annotations_of
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus
@@ -33,12 +33,12 @@ from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_tree
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
-from tailwright.models._astec_clusters import cluster_count, label_clusters, label_vectors
+from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
 
 DATASETS = ("winapi-seealso", "tibkat-keywords-titles", "cve-libraries")
-MODULES = ("tailwright.models.astec", "tailwright.models.linear", "tailwright.models.twin")
+MODULES = ("tailwright.models.astec.model", "tailwright.models.linear", "tailwright.models.twin.model")
 
 
 def works(corpus: Corpus) -> Mapping[str, Callable[[], object]]:

@@ -36,9 +36,9 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from tailwright.data import Corpus
 from tailwright.encoders.reading import read
 from tailwright.models import models
-from tailwright.models._attentionxml_forms import FlatAttention
-from tailwright.models._encoder_settings import EncoderSettings
-from tailwright.models._text_network import FlatNetwork, FlatPhase
+from tailwright.models.attentionxml.forms import FlatAttention
+from tailwright.models.shared.encoder_settings import EncoderSettings
+from tailwright.models.shared.text_network import FlatNetwork, FlatPhase
 from tailwright.training.batches import batch_stream
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.workplace import Workplace

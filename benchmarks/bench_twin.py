@@ -19,7 +19,7 @@ import numpy as np
 import tailwright as tw
 from tailwright.evaluation import metrics_at_k
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models.twin import Twin, TwinSettings
+from tailwright.models.twin.model import Twin, TwinSettings
 from tailwright.settings import settings_from
 from tailwright.training.workplace import Workplace
 

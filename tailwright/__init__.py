@@ -18,7 +18,7 @@ _HOME_OF = {
     "Corpus": "tailwright.data.corpus",
     "Dataset": "tailwright.data.dataset",
     "LabelSpace": "tailwright.data.corpus",
-    "augment": "tailwright.augment",
+    "augment": "tailwright.augmentation",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tailwright.augment import augment
+    from tailwright.augmentation import augment
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.data.dataset import Dataset
     from tailwright.data.demo import demo_corpus

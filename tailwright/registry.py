@@ -1,7 +1,8 @@
 """Registries: methods found by name, imported only when asked for.
 
-A method is one file in its room; the file's name is the method's name (`la_roberta.py` is `la-roberta`), so
-the names are known from a folder listing and `--help` imports nothing. Files named `_...` do not count.
+A method is one file or one folder in its room, whose name is the method's name (`la_roberta` is `la-roberta`),
+so the names are known from a folder listing and `--help` imports nothing. A folder's `__init__` is light: it
+has the `CARD` and the settings, and its `model.py` the class. Files named `_...` do not count.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+from collections.abc import Collection
 from typing import Any, Generic, TypeVar
 
 from tailwright.errors import InputError
@@ -20,9 +22,11 @@ Method = TypeVar("Method", bound=type[Any])
 class Registry(Generic[Method]):
     """The methods of one kind ("model", "augmenter") that live in one package."""
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, package: str, apart: Collection[str] = ()) -> None:
+        """`apart` are files and folders of the package that hold no method."""
         self.kind = kind
         self.package = package
+        self.apart = frozenset(apart)
         self._found: dict[str, Method] = {}
 
     def register(self, method: Method) -> Method:
@@ -36,7 +40,7 @@ class Registry(Generic[Method]):
     def names(self) -> list[str]:
         """Every name there is, in alphabetical order; nothing is imported but the package itself."""
         package = importlib.import_module(self.package)
-        files = (module.name for module in pkgutil.iter_modules(package.__path__))
+        files = {module.name for module in pkgutil.iter_modules(package.__path__)} - self.apart
         return sorted({name.replace("_", "-") for name in files if name[0] != "_"} | self._found.keys())
 
     def get(self, name: str) -> Method:
@@ -44,7 +48,9 @@ class Registry(Generic[Method]):
         if name not in self.names():
             raise InputError(unknown(self.kind, name, self.names()))
         if name not in self._found:
-            importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+            module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+            if name not in self._found:
+                importlib.import_module(f"{module.__name__}.model")
         return self._found[name]
 
 

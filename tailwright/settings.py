@@ -1,7 +1,13 @@
-"""Settings by name: the frozen dataclasses of models and augmenters, filled from text and checked by type.
+"""Settings: what can be set of a method, each declared once, on its field.
 
-The docstring of such a class has a table that says what each setting means; a line may name several. A class
-says it of its own, and of those of its bases that mean something else in it. `settings_table` reads them.
+    @dataclass(frozen=True)
+    class LinearSettings(Settings):
+        trees: int = setting(3, "how many trees are averaged", least=1)
+        forest: ForestSettings = setting(ForestSettings(), "the shape of a tree")
+
+The type, the default, the bounds and one sentence stand on the field. A value is checked when the settings
+are made; `settings_from` fills them from text or TOML, `settings_table` lists them for `tailwright models
+NAME`. Settings of a part nest: `forest.depth=2` sets one, and so does `depth=2` if no other has that name.
 """
 
 from __future__ import annotations
@@ -16,14 +22,97 @@ from typing import Any, TypeVar
 from tailwright.errors import InputError, quoted
 from tailwright.registry import unknown
 
-Settings = TypeVar("Settings")
-
 _MEANING = re.compile(r"^\s*\| (`[^|]*`) \| (.*) \|\s*$", re.MULTILINE)
 _NAME = re.compile(r"`([a-z_]+)`")
 
+AnySettings = TypeVar("AnySettings")
+
 
 @dataclasses.dataclass(frozen=True)
-class NoSettings:
+class Bounds:
+    """Where a number may lie; None: no bound on that side.
+
+    >>> str(Bounds(above=0, most=1)), str(Bounds(least=1)), str(Bounds(below=3))
+    ('in (0, 1]', '>= 1', '< 3')
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        """NaN and infinity are outside of every bound."""
+        return (
+            abs(value) < float("inf")
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        low = f"[{self.least}" if self.least is not None else f"({self.above}"
+        high = f"{self.most}]" if self.most is not None else f"{self.below})"
+        if "None" not in low and "None" not in high:
+            return f"in {low}, {high}"
+        sides = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
+        return next((f"{sign} {bound}" for sign, bound in sides if bound is not None), "a finite number")
+
+
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """A field of settings: its default, one sentence, and the bounds of a number or of each of several."""
+    metadata = {"meaning": meaning, "bounds": Bounds(least, above, most, below)}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+class Settings:
+    """The base of all settings, which are frozen dataclasses: it checks bounds and choices of every field."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            _check_field(field, getattr(self, field.name), hints[field.name])
+        self.check()
+
+    def check(self) -> None:
+        """What several settings must be together; a ValueError names them."""
+
+
+def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
+    """A ValueError for a number out of bounds, or for a word that is none of the choices."""
+    choices = [choice for kind in _kinds(hint) for choice in _choices(kind)]
+    bounds: Bounds = field.metadata.get("bounds", Bounds())
+    for one in value if isinstance(value, tuple) else (value,):
+        if isinstance(one, str) and choices and one not in choices:
+            raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
+        if isinstance(one, (int, float)) and not isinstance(one, bool) and one not in bounds:
+            or_none = " or none" if type(None) in _kinds(hint) else ""
+            shown = list(value) if isinstance(value, tuple) else value
+            raise ValueError(f"{field.name} must be {bounds}{or_none}, got {shown}")
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """The types that a field may have."""
+    if typing.get_origin(hint) in {typing.Union, types.UnionType}:
+        return typing.get_args(hint)
+    return (typing.get_args(hint)[0],) if typing.get_origin(hint) is tuple else (hint,)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+
+
+@dataclasses.dataclass(frozen=True)
+class NoSettings(Settings):
     """Of a method that has nothing to set."""
 
 
@@ -37,66 +126,94 @@ class Setting:
 
 
 def settings_table(kind: type) -> list[Setting]:
-    """Every setting of the dataclass `kind`, in the order in which they are declared.
+    """Every setting of `kind`, in the order in which they are declared.
 
     >>> @dataclasses.dataclass(frozen=True)
-    ... class Example:
-    ...     '''| `trees` | how many are averaged |'''
-    ...     trees: int = 3
+    ... class Example(Settings):
+    ...     trees: int = setting(3, "how many are averaged", least=1)
     >>> settings_table(Example)
     [Setting(name='trees', default=3, meaning='how many are averaged')]
     """
-    return list(_told(kind(), ""))
+    return list(_listed(kind(), ""))
 
 
-def _told(settings: Any, prefix: str) -> Iterator[Setting]:
-    meanings = {
-        name: meaning
-        for base in reversed(type(settings).__mro__)
-        for names, meaning in _MEANING.findall(base.__dict__.get("__doc__") or "")
-        for name in _NAME.findall(names)
-    }
+def _listed(settings: Any, prefix: str) -> Iterator[Setting]:
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
-            yield from _told(value, f"{prefix}{field.name}.")
+            yield from _listed(value, f"{prefix}{field.name}.")
         else:
-            yield Setting(f"{prefix}{field.name}", value, meanings.get(field.name, ""))
+            meaning = field.metadata.get("meaning") or _documented(type(settings)).get(field.name, "")
+            yield Setting(f"{prefix}{field.name}", value, meaning)
 
 
-def settings_from(kind: type[Settings], values: Mapping[str, Any]) -> Settings:
-    """The dataclass `kind` with some fields set; values may be text, as from a command line.
+def _documented(kind: type) -> dict[str, str]:
+    """Meanings out of the docstring's table, for settings that do not have them on their fields yet."""
+    return {
+        name: meaning
+        for base in reversed(kind.__mro__)
+        for names, meaning in _MEANING.findall(base.__dict__.get("__doc__") or "")
+        for name in _NAME.findall(names)
+    }
+
+
+def settings_from(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySettings:
+    """The settings `kind` with some of them changed; values may be text, as from a command line.
 
     >>> @dataclasses.dataclass(frozen=True)
-    ... class Example:
-    ...     trees: int = 3
+    ... class Example(Settings):
+    ...     trees: int = setting(3, "how many are averaged", least=1)
     >>> settings_from(Example, {"trees": "5"})
     Example(trees=5)
     >>> settings_from(Example, {"tree": 5})
     Traceback (most recent call last):
     tailwright.errors.InputError: unknown setting 'tree'; did you mean 'trees'?
+    >>> settings_from(Example, {"trees": 0})
+    Traceback (most recent call last):
+    tailwright.errors.InputError: trees must be >= 1, got 0
     """
     return _changed(kind(), values)
 
 
-def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The same settings but for `values`; a table of values changes settings within settings."""
+def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
+    """The same settings but for `values`, by name; a table changes settings within settings."""
     hints = typing.get_type_hints(type(settings))
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
-    new = {}
-    for name, value in values.items():
+    new: dict[str, Any] = {}
+    within: dict[str, dict[str, Any]] = {}
+    for given, value in values.items():
+        name, _, inner = _path(settings, given).partition(".")
         if name not in names:
-            raise InputError(unknown("setting", name, names))
-        if dataclasses.is_dataclass(hints[name]):
-            if not isinstance(value, Mapping):
-                raise _wrong(name, value, f"{name}.NAME=VALUE")
-            new[name] = _changed(getattr(settings, name), value)
-        else:
+            raise InputError(unknown("setting", given, [*names, *_short_names(settings)]))
+        if inner:
+            within.setdefault(name, {})[inner] = value
+        elif not dataclasses.is_dataclass(hints[name]):
             new[name] = converted(name, value, hints[name])
+        elif isinstance(value, Mapping):
+            within.setdefault(name, {}).update(value)
+        else:
+            raise _wrong(name, value, f"{name}.NAME=VALUE")
+    for name, inside in within.items():
+        new[name] = _changed(getattr(settings, name), inside)
     try:
         return dataclasses.replace(settings, **new)  # type: ignore[type-var]
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def _path(settings: Any, name: str) -> str:
+    """The whole name of a setting: itself where there is such a field, else the only one that ends so."""
+    first = name.partition(".")[0]
+    if any(field.name == first for field in dataclasses.fields(settings)):
+        return name
+    found = [one.name for one in _listed(settings, "") if one.name.endswith(f".{name}")]
+    if len(found) > 1:
+        raise InputError(f"setting {name} is one of several", expected=" or ".join(found))
+    return found[0] if found else name
+
+
+def _short_names(settings: Any) -> list[str]:
+    return [one.name.rpartition(".")[2] for one in _listed(settings, "") if "." in one.name]
 
 
 def converted(name: str, value: Any, kind: Any) -> Any:

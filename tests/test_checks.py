@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from toy_augmenter import SwapTwoWords
 
-from tailwright.augment import AugmenterCard, augment, augmenters
-from tailwright.augment.labelmix import LabelMix
+from tailwright.augmentation import AugmenterCard, augment, augmenters
+from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks import check_augmenter, check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Dataset, Origin
@@ -56,7 +56,7 @@ def test_the_public_name_works_before_and_after_the_room_is_imported():
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import tailwright as tw; "
         "from tailwright.checks.corpora import tiny_corpus; from toy_augmenter import SwapTwoWords; "
-        "first = tw.augment(tiny_corpus(), SwapTwoWords()); import tailwright.augment; "
+        "first = tw.augment(tiny_corpus(), SwapTwoWords()); import tailwright.augmentation; "
         "assert tw.augment(tiny_corpus(), SwapTwoWords()).train.same_as(first.train)"
     )
     subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], check=True)

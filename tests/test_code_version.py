@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tailwright
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.code_version import Sources, code_version
 from tailwright.models import models
 
@@ -107,14 +107,18 @@ def test_a_module_that_is_not_there_is_refused() -> None:
 
 
 def test_a_model_depends_on_its_kernels_and_not_on_other_models_or_commands() -> None:
-    used = Sources(Path(tailwright.__file__).parent).used(["tailwright.models.twin"]).keys()
-    assert {"tailwright.kernels.bags", "tailwright.training.loop", "tailwright.models._twin_network"} <= used
+    used = Sources(Path(tailwright.__file__).parent).used(["tailwright.models.twin.model"]).keys()
+    assert {"tailwright.kernels.bags", "tailwright.training.loop", "tailwright.models.twin.network"} <= used
     assert [name for name in used if name.startswith(("tailwright.cli", "tailwright.study"))] == []
-    assert not used & {"tailwright.models.linear", "tailwright.models.astec", "tailwright.models._fusion"}
+    assert not used & {
+        "tailwright.models.linear",
+        "tailwright.models.astec.model",
+        "tailwright.models.fusion.model",
+    }
 
 
 def test_every_registered_model_and_augmentation_has_a_version() -> None:
     for registry in (models, augmenters):
         for name in registry.names():
             assert len(code_version([registry.get(name).__module__])) == 32
-    assert models.get("linear+twin").__module__ == "tailwright.models._fusion"
+    assert models.get("linear+twin").__module__ == "tailwright.models.fusion.model"

@@ -17,7 +17,7 @@ import pytest
 from tiny_encoders import save_reader
 
 import tailwright as tw
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.cli.config import Asked, read_config

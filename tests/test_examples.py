@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.checks import check_augmenter
 
 ROOT = Path(__file__).resolve().parent.parent

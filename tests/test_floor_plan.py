@@ -21,7 +21,7 @@ FLOORS = [
     ("serving",),
     ("runs",),
     ("models",),
-    ("augment",),
+    ("augmentation",),
     ("language",),
     ("training",),
     ("heads", "encoders"),

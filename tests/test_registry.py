@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tailwright.augment import DOORS, AugmenterCard, augmenters
+from tailwright.augmentation import DOORS, AugmenterCard, augmenters
 from tailwright.errors import InputError
 from tailwright.models import ModelCard, models
 from tailwright.registry import Registry, unknown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from tailwright.augment import AugmenterCard, RowAugmenter
+from tailwright.augmentation import AugmenterCard, RowAugmenter
 from tailwright.data import Corpus, Dataset, Origin
 from tailwright.data.dataset import arrow_strings
 from tailwright.streams import stream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwright.augment import Augmenter, BatchAugmenter, RowAugmenter, augmenter, augmenters
+from tailwright.augmentation import Augmenter, BatchAugmenter, RowAugmenter, augmenter, augmenters
 from tailwright.checks.batch_door import check_batch_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require

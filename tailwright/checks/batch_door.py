@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tailwright.augment import BatchAugmenter
+from tailwright.augmentation import BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus

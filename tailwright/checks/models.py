@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augment import AugmenterCard, BatchAugmenter
+from tailwright.augmentation import AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus

@@ -13,7 +13,7 @@ from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_thread
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
-    from tailwright.augment import RowAugmenter
+    from tailwright.augmentation import RowAugmenter
     from tailwright.data.corpus import Corpus
 
 
@@ -63,7 +63,7 @@ def augment(
         asked.set(assignment)
 
     import tailwright as tw
-    from tailwright.augment import row_augmenter
+    from tailwright.augmentation import row_augmenter
     from tailwright.data.write import check_format
     from tailwright.errors import InputError
 
@@ -108,7 +108,7 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
 
     import numba
 
-    from tailwright.augment import Forecast
+    from tailwright.augmentation import Forecast
     from tailwright.study.estimate import in_words
 
     said = {}

@@ -29,7 +29,7 @@ def augmenters(
 
     from dataclasses import asdict
 
-    from tailwright.augment import augmenters as registry
+    from tailwright.augmentation import augmenters as registry
 
     if name is not None:
         kind = registry.get(name)

@@ -50,7 +50,7 @@ class Asked:
 
         What is left must stand under the name of an augmentation.
         """
-        from tailwright.augment import augmenters
+        from tailwright.augmentation import augmenters
 
         parts = model.split("+")
         for part in parts:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from tailwright.augment import DOORS
+from tailwright.augmentation import DOORS
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from tailwright.augment import BatchAugmenter
+    from tailwright.augmentation import BatchAugmenter
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
@@ -122,8 +122,8 @@ class ModelRegistry(Registry[type[Model]]):
         if "+" not in name:
             return super().get(name)
         # By name, as other models are found: fusion is no part of the code that its parts depend on.
-        fused: type[Model] = importlib.import_module("tailwright.models._fusion").fusion_of(name)
+        fused: type[Model] = importlib.import_module("tailwright.models.fusion.model").fusion_of(name)
         return fused
 
 
-models = ModelRegistry("model", "tailwright.models")
+models = ModelRegistry("model", "tailwright.models", apart=("fusion", "shared"))

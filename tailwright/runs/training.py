@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailwright.augment import BatchAugmenter, RowAugmenter, augmenter
-from tailwright.augment import augment as add_rows
+from tailwright.augmentation import BatchAugmenter, RowAugmenter, augmenter
+from tailwright.augmentation import augment as add_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError

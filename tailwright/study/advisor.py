@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.data.wordnet_files import has_wordnet
 from tailwright.errors import InputError

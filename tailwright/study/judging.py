@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, Term, contrast, holm_adjusted
 from tailwright.evaluation.draws import DRAWS, Drawn

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tailwright.augment import augmenter
+from tailwright.augmentation import augmenter
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.training import check_door

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tailwright.augment import augmenter
+from tailwright.augmentation import augmenter
 from tailwright.errors import InputError, quoted
 from tailwright.models import models
 from tailwright.settings import settings_from

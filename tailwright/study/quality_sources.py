@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from tailwright.augment.labelmix import LabelMixSettings
+from tailwright.augmentation.labelmix import LabelMixSettings
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augment import RowAugmenter, augment, augmenter
+from tailwright.augmentation import RowAugmenter, augment, augmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tailwright as tw
-from tailwright.augment import augmenter
-from tailwright.augment.gda import Gda
+from tailwright.augmentation import augmenter
+from tailwright.augmentation.gda import Gda
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.cli import command_names, run
 from tailwright.models import models
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import texts as any_texts
 
-from tailwright.augment._edits import OPERATIONS, EditSettings, edited_texts
+from tailwright.augmentation._edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.synonym_table import synonym_arrays
 from tailwright.data.text.spans import character_class, character_classes, spaced_words, word_spans

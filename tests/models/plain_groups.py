@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from tailwright.models._lightxml_output import GroupedOutput
+from tailwright.models.lightxml.output import GroupedOutput
 
 
 def plain_chosen(scores: np.ndarray, top: int, true: set[int]) -> list[int]:

@@ -16,8 +16,8 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
-from tailwright.models._astec_settings import AstecSettings, halving_epochs
-from tailwright.models.astec import Astec
+from tailwright.models.astec.model import Astec
+from tailwright.models.astec.settings import AstecSettings, halving_epochs
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace

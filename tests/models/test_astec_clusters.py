@@ -10,8 +10,8 @@ from scipy import sparse
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.models import _astec_loss
-from tailwright.models._astec_clusters import cluster_count, cluster_pairs, label_clusters, label_vectors
-from tailwright.models._astec_loss import every_cluster_loss
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import cluster_count, cluster_pairs, label_clusters, label_vectors
 from tailwright.training.batches import DrawnBatch
 from tailwright.training.losses import BlockPairs, binary_cross_entropy
 

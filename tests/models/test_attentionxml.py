@@ -14,9 +14,9 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import checked
 from tailwright.errors import InputError
-from tailwright.models._attentionxml_forms import FlatAttention, TreeAttention
-from tailwright.models._attentionxml_settings import AttentionXmlSettings
-from tailwright.models.attentionxml import AttentionXml
+from tailwright.models.attentionxml.forms import FlatAttention, TreeAttention
+from tailwright.models.attentionxml.model import AttentionXml
+from tailwright.models.attentionxml.settings import AttentionXmlSettings
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.parts import weights_of

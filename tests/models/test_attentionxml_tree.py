@@ -18,11 +18,11 @@ from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.encoders.bilstm import BiLstmSettings
 from tailwright.encoders.reading import read
-from tailwright.models._attentionxml_forms import TreeAttention
-from tailwright.models._attentionxml_network import LevelShape, TreeNetwork, log_odds
-from tailwright.models._attentionxml_phases import LevelPhase, filled
-from tailwright.models._attentionxml_tree import LabelLevels, label_levels, of_nodes
-from tailwright.models.attentionxml import AttentionXml
+from tailwright.models.attentionxml.forms import TreeAttention
+from tailwright.models.attentionxml.model import AttentionXml
+from tailwright.models.attentionxml.network import LevelShape, TreeNetwork, log_odds
+from tailwright.models.attentionxml.phases import LevelPhase, filled
+from tailwright.models.attentionxml.tree import LabelLevels, label_levels, of_nodes
 from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 

@@ -14,15 +14,15 @@ import pytest
 from toy_augmenter import SwapTwoWords
 
 import tailwright as tw
-from tailwright.augment import augment, augmenters
+from tailwright.augmentation import augment, augmenters
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.models import models
-from tailwright.models._fusion import Fusion
-from tailwright.models._fusion_network import Combination, plain
+from tailwright.models.fusion.combination import Combination, plain
+from tailwright.models.fusion.model import Fusion
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace

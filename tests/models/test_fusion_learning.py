@@ -14,9 +14,9 @@ from scipy import optimize
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.ranking import top_k_of_scores
-from tailwright.models._fusion_candidates import Candidates, candidates_of
-from tailwright.models._fusion_learning import learnt
-from tailwright.models._fusion_network import RIDGE, Combination, logistic_curve, plain
+from tailwright.models.fusion.candidates import Candidates, candidates_of
+from tailwright.models.fusion.combination import RIDGE, Combination, logistic_curve, plain
+from tailwright.models.fusion.learning import learnt
 from tailwright.streams import stream
 
 ROWS, LABELS = 80, 12

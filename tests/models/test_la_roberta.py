@@ -11,7 +11,7 @@ from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.reading import read
-from tailwright.models.la_roberta import LaRoberta, LaRobertaSettings
+from tailwright.models.la_roberta.model import LaRoberta, LaRobertaSettings
 from tailwright.training.workplace import Workplace
 
 SHARED = {"head": "shared-mlp", "layers": (32, 16), "frozen": True, "head_rate": 1e-2, "epochs": 16}

@@ -13,9 +13,9 @@ from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.errors import InputError
 from tailwright.models import models
-from tailwright.models._lightxml_output import GroupedOutput
-from tailwright.models._text_output import DenseOutput
-from tailwright.models.lightxml import FLAT_MOST, LightXml, LightXmlSettings
+from tailwright.models.lightxml.model import FLAT_MOST, LightXml, LightXmlSettings
+from tailwright.models.lightxml.output import GroupedOutput
+from tailwright.models.shared.text_output import DenseOutput
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 

@@ -21,8 +21,8 @@ from tailwright.encoders.row_table import RowTable
 from tailwright.heads.batch_targets import BatchTargets
 from tailwright.heads.dense_scores import DenseHead
 from tailwright.labels.taught import taught_pairs
-from tailwright.models._lightxml_groups import LabelGroups, group_count, label_groups
-from tailwright.models._lightxml_output import GroupedOutput, both_log_odds
+from tailwright.models.lightxml.groups import LabelGroups, group_count, label_groups
+from tailwright.models.lightxml.output import GroupedOutput, both_log_odds
 from tailwright.streams import stream
 
 # Labels 2, 5, 8, ... are in no group.

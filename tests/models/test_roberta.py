@@ -15,7 +15,7 @@ from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
-from tailwright.models.roberta import Roberta, RobertaSettings
+from tailwright.models.roberta.model import Roberta, RobertaSettings
 from tailwright.training.workplace import Workplace
 
 # An encoder that was never trained reads nothing in label texts: they must not weigh much.

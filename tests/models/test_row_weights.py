@@ -22,12 +22,12 @@ from tailwright.heads.centroids import label_centroids
 from tailwright.heads.shortlist import Candidates, candidate_loss
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
-from tailwright.models._astec_clusters import label_vectors
-from tailwright.models._astec_loss import every_cluster_loss
-from tailwright.models._fusion_network import logistic_curve
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import label_vectors
+from tailwright.models.fusion.combination import logistic_curve
 from tailwright.models.linear import LOSSES, Linear, LinearSettings, _counted
 from tailwright.models.popularity import Popularity
-from tailwright.models.twin import Twin, TwinSettings
+from tailwright.models.twin.model import Twin, TwinSettings
 from tailwright.store import writing
 from tailwright.training.losses import BlockPairs, binary_cross_entropy, decoupled_softmax
 from tailwright.training.phases import Phase

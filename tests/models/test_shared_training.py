@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tailwright as tw
-from tailwright.augment import augment
-from tailwright.augment.labelmix import LabelMix
+from tailwright.augmentation import augment
+from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.shared_subwords import shared_subwords

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import expit
 
 import tailwright as tw
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings

@@ -13,7 +13,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace, corpus_from_lists
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.errors import InputError
-from tailwright.models.twin import Twin, TwinSettings
+from tailwright.models.twin.model import Twin, TwinSettings
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace

@@ -7,7 +7,7 @@ import pytest
 
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.xml_cnn import XmlCnn, XmlCnnSettings
+from tailwright.models.xml_cnn.model import XmlCnn, XmlCnnSettings
 
 SMALL = {"epochs": 20, "batch": 8, "width": 64, "rate": 0.003, "filters": 32, "bottleneck": 64}
 

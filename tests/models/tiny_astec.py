@@ -6,10 +6,10 @@ import hashlib
 import sys
 from pathlib import Path
 
-from tailwright.augment.labelmix import LabelMix
+from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models._astec_settings import AstecSettings
-from tailwright.models.astec import Astec
+from tailwright.models.astec.model import Astec
+from tailwright.models.astec.settings import AstecSettings
 from tailwright.training.workplace import Workplace
 
 SETTINGS = AstecSettings(

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models._attentionxml_settings import AttentionXmlSettings
-from tailwright.models.attentionxml import AttentionXml
+from tailwright.models.attentionxml.model import AttentionXml
+from tailwright.models.attentionxml.settings import AttentionXmlSettings
 from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.lightxml import LightXml, LightXmlSettings
+from tailwright.models.lightxml.model import LightXml, LightXmlSettings
 from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ranked_outcomes import exam, outcome
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.settings import settings_from

@@ -9,7 +9,7 @@ import pytest
 from tiny_encoders import save_reader
 from toy_study import toy_corpus, write_data
 
-from tailwright.augment import augmenters
+from tailwright.augmentation import augmenters
 from tailwright.models import models
 from tailwright.settings import settings_from
 from tailwright.study import trial

@@ -8,7 +8,7 @@ import pytest
 from toy_study import plan_of, study, toy_corpus, write_data
 
 import tailwright as tw
-from tailwright.augment.eda import Eda
+from tailwright.augmentation.eda import Eda
 from tailwright.data import Corpus, Dataset
 from tailwright.study.cells import Cell
 from tailwright.study.exam import Exam

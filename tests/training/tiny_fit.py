@@ -6,9 +6,9 @@ import hashlib
 import sys
 from pathlib import Path
 
-from tailwright.augment.labelmix import LabelMix
+from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.twin import Twin, TwinSettings
+from tailwright.models.twin.model import Twin, TwinSettings
 from tailwright.training.workplace import Workplace
 
 SETTINGS = TwinSettings(width=16, epochs=4, batch=16, negatives=4, clip=1.0, patience=3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_wordnet import write_wordnet
 
-from tailwright.augment import augment, row_augmenter
+from tailwright.augmentation import augment, row_augmenter
 from tailwright.data.corpus import Corpus, corpus_from_lists
 
 EVERY = {"rows": "all", "min_words": 1}

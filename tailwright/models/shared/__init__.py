@@ -1,0 +1,1 @@
+"""What classifiers over tokens share: settings, networks, phases, files."""
