@@ -1,6 +1,6 @@
 """Registries: methods found by name, imported only when asked for.
 
-A method is one file or one folder in its room, whose name is the method's name (`la_roberta` is `la-roberta`),
+A method is a file or a folder in its room, whose name is the method's name (`la_roberta` is `la-roberta`),
 so the names are known from a folder listing and `--help` imports nothing. A folder's `__init__` is light: it
 has the `CARD` and the settings, and its `model.py` the class. Files named `_...` do not count.
 """
