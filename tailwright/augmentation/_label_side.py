@@ -1,21 +1,14 @@
-"""What augmentations take from the labels of a corpus: which have a text, and how that text is annotated."""
+"""How the text of a label is annotated."""
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_graph
-
-
-def labels_with_text(corpus: Corpus) -> np.ndarray:
-    """(labels,) bool: whose text is more than white space."""
-    filled = pc.not_equal(pc.utf8_trim_whitespace(corpus.labels.texts), "")
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def annotations_of(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, RowAugmenter, RowSettings, augmenters
-from tailwright.augmentation._label_side import annotations_of, labels_with_text
+from tailwright.augmentation._label_side import annotations_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.labels.correlation import GraphSettings
@@ -63,7 +63,7 @@ class Gandalf(RowAugmenter):
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         texts = corpus.labels.texts
-        kept = np.flatnonzero(labels_with_text(corpus))
+        kept = np.flatnonzero(corpus.labels.has_text)
         if len(kept) < len(texts):
             log.info(
                 "gandalf: %d of %d labels have no text and give no row", len(texts) - len(kept), len(texts)
