@@ -21,8 +21,8 @@ def group_targets(
     """(rows, groups) CSR, in no order within a row: what each row is to the groups of its labels.
 
     t: (rows, labels) targets, i: (rows, labels) ignored pairs, both with ascending indices; group_of:
-    (labels,), -1 for a label in no group. The value of a group is the largest target of its labels that is not ignored,
-    `IGNORED` if there are only ignored pairs.
+    (labels,), -1 for a label in no group. The value of a group is the largest target of its labels that is
+    not ignored, `IGNORED` if there are only ignored pairs.
     """
     rows = len(t_indptr) - 1
     most = len(t_indices) + len(i_indices)

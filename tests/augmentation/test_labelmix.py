@@ -183,7 +183,7 @@ def test_a_row_that_has_a_text_appended_stays():
     once = mixed(corpus, mix, np.arange(10))
     twice = mix(once, stream(9, "again"))
     np.testing.assert_array_equal(twice.appended, once.appended)
-    np.testing.assert_array_equal(twice.values, once.values)
+    np.testing.assert_array_equal(twice.targets.values, once.targets.values)
 
 
 def test_neither_test_labels_nor_augmented_rows_enter_odds_or_graph():

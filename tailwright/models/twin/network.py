@@ -18,7 +18,8 @@ from tailwright.kernels.bags import number_locally
 from tailwright.streams import stream
 from tailwright.training.batches import BatchDrawer, BatchMix
 from tailwright.training.losses import BlockPairs, decoupled_softmax
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 from tailwright.training.watch import Watch
 
 ROWS_A_BLOCK = 8192
