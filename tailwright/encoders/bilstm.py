@@ -12,7 +12,6 @@ words, a forward and a backward pass take 0.35 of the time of packed ones, a for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,18 +22,9 @@ from tailwright.data.text.sequences import TokenBatch
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.mixing import Mixing, mixed_at
+from tailwright.encoders.settings import BiLstmSettings
 from tailwright.encoders.words import WordEmbedding
-from tailwright.settings import Settings, setting
 from tailwright.streams import stream
-
-
-@dataclass(frozen=True)
-class BiLstmSettings(Settings):
-    """The encoder's size."""
-
-    hidden: int = setting(256, "width of the LSTM in each direction", least=1)
-    drop_words: float = setting(0.2, "dropout on word vectors", least=0, below=1)
-    drop_states: float = setting(0.5, "dropout on the states of the LSTM", least=0, below=1)
 
 
 class BiLstm(nn.Module):
@@ -61,9 +51,8 @@ class BiLstm(nn.Module):
             for weight in self.directions.parameters():
                 drawn = random.random(tuple(weight.shape), dtype=np.float32)
                 weight.copy_(torch.from_numpy(bound * (2 * drawn - 1)))
-        self.first_states = nn.Parameter(
-            torch.zeros(2, 2, settings.hidden)
-        )  # (direction, hidden or cell, hidden)
+        # (direction, hidden or cell, hidden)
+        self.first_states = nn.Parameter(torch.zeros(2, 2, settings.hidden))
         self.dropout = Dropout(settings.drop_states)
 
     @property

@@ -10,7 +10,6 @@ zeros behind it; one with fewer places than chunks has runs that share places.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,25 +21,9 @@ from tailwright.data.text.sequences import TokenBatch
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.mixing import Mixing, mixed_at
+from tailwright.encoders.settings import TextCnnSettings
 from tailwright.encoders.words import WordEmbedding
-from tailwright.settings import Settings, setting
 from tailwright.streams import stream
-
-
-@dataclass(frozen=True)
-class TextCnnSettings(Settings):
-    """The encoder's size."""
-
-    widths: tuple[int, ...] = setting((2, 4, 8), "words that a filter spans, a kind of filter each", least=1)
-    filters: int = setting(128, "filters of each width", least=1)
-    chunks: int = setting(8, "runs of a text of which the largest value is kept", least=1)
-    bottleneck: int = setting(512, "width of the hidden layer", least=1)
-    drop_words: float = setting(0.25, "dropout on word vectors", least=0, below=1)
-    drop_hidden: float = setting(0.5, "dropout on the hidden layer", least=0, below=1)
-
-    def check(self) -> None:
-        if not self.widths:
-            raise ValueError("widths must be one or more numbers of words, got none")
 
 
 class TextCnn(nn.Module):
@@ -118,4 +101,4 @@ def _start(layer: nn.Conv1d | nn.Linear, random: np.random.Generator) -> None:
     shape = tuple(layer.weight.shape)
     bound = np.float32((6 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))) ** 0.5)
     layer.weight.copy_(torch.from_numpy(bound * (2 * random.random(shape, dtype=np.float32) - 1)))
-    layer.bias.zero_()
+    nn.init.zeros_(layer.bias)

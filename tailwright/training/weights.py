@@ -57,7 +57,7 @@ def rates_by_name(network: nn.Module, rates: Mapping[str, float]) -> dict[str, f
     """The learning rate of each parameter that is trained.
 
     `rates` names parameters, or modules for all parameters within; the longest name counts, and what is named
-    by none is frozen. ValueError for a name of nothing.
+    by none, or with a rate of 0, is frozen. ValueError for a name of nothing.
 
     >>> layer = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     >>> rates_by_name(layer, {"0": 0.1, "0.bias": 0.2})
@@ -70,7 +70,8 @@ def rates_by_name(network: nn.Module, rates: Mapping[str, float]) -> dict[str, f
         if owners:
             nearest = max(owners, key=len)
             used.add(nearest)
-            rate_of[name] = rates[nearest]
+            if rates[nearest]:
+                rate_of[name] = rates[nearest]
     unknown = sorted(set(rates) - used)
     if unknown:
         raise ValueError(f"the plan trains {unknown[0]!r}, which is no parameter of the network")

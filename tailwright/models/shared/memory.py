@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.heads.dense_scores import NUMBERS_A_BLOCK
+from tailwright.encoders.transformer import TransformerEncoder
+from tailwright.heads.dense import NUMBERS_A_BLOCK
 from tailwright.training.memory import MemoryNeed
-from tailwright.training.parts import Parts
-
-if TYPE_CHECKING:
-    from tailwright.encoders.transformer import TransformerEncoder
-    from tailwright.models.shared.learning_settings import LearningSettings
+from tailwright.training.settings import TrainingSettings
+from tailwright.training.weights import rates_by_name
 
 FLOAT = 4  # bytes
 
 
 def training_need(
-    parts: Parts,
-    trained: Collection[str],
-    settings: LearningSettings,
+    network: nn.Module,
+    rates: Mapping[str, float],
+    settings: TrainingSettings,
     *,
     batch: float,
     validates: bool,
 ) -> MemoryNeed:
-    """The need of training those parts; `batch` is what a step holds besides, in bytes.
+    """The need of training the parameters that have rates; `batch` is what a step holds besides, in bytes.
 
     The weights are there already when this is asked.
     """
-    sizes = {name: _numbers(parts[name]) * FLOAT for name in trained}
-    dense = sum(size for name, size in sizes.items() if not isinstance(parts[name], RowTable))
-    every = sum(sizes.values())
+    trained = rates_by_name(network, rates)
+    tables = {id(module.weight) for module in network.modules() if isinstance(module, RowTable)}
+    parameters = [parameter for name, parameter in network.named_parameters() if name in trained]
+    every = FLOAT * sum(parameter.numel() for parameter in parameters)
+    dense = FLOAT * sum(parameter.numel() for parameter in parameters if id(parameter) not in tables)
     return MemoryNeed(
         {
             "gradients": dense,
@@ -43,16 +44,12 @@ def training_need(
     )
 
 
-def _numbers(part: object) -> int:
-    return int(part.weight.size) if isinstance(part, RowTable) else int(part.numel())  # type: ignore[attr-defined]
-
-
 def transformer_bytes(encoder: TransformerEncoder, rows: int, longest: int) -> float:
-    """What a step keeps of rows of so many tokens: of every layer, or of a few where they are computed again.
+    """What a step keeps of rows of so many tokens: all layers, or a few where layers are computed again.
 
     A layer has about 32 numbers a token and unit of width alive, and 3.5 numbers a head and pair of tokens,
     as attention with dropout does not come in tiles (peaks of minilm on a CPU, 64 to 512 tokens a row). Where
-    layers are computed again, what is freed between them is not all found again: the peak has three.
+    layers are computed again, memory freed between them is not all reused: the peak has three.
     """
     config = encoder.model.config
     inside = rows * longest * encoder.hidden
@@ -65,10 +62,10 @@ def transformer_bytes(encoder: TransformerEncoder, rows: int, longest: int) -> f
 
 
 def reading_bytes(encoder: TransformerEncoder, tokens: int) -> float:
-    """What it takes to read so many tokens at once without learning: one layer, no longer than it is used."""
+    """What it takes to read so many tokens at once without learning: one layer at a time."""
     return 16.0 * tokens * encoder.hidden * FLOAT
 
 
 def scoring_bytes(rows: int, labels: int) -> float:
-    """What the loss of rows takes: scores, slopes and what is between them, of a block of labels."""
+    """What the loss of rows takes: logits, gradients and what is between them, of a block of labels."""
     return 6.0 * min(rows * labels, NUMBERS_A_BLOCK) * FLOAT
