@@ -1,9 +1,8 @@
-"""What augmentations take from the labels of a corpus: which have a text, and how that text is annotated."""
+"""Soft annotations of the labels of a corpus, from the correlation graph of its original training rows."""
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.corpus import Corpus
@@ -12,16 +11,10 @@ from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_graph
 
 
-def labels_with_text(corpus: Corpus) -> np.ndarray:
-    """(labels,) bool: whose text is more than white space."""
-    filled = pc.not_equal(pc.utf8_trim_whitespace(corpus.labels.texts), "")
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=bool)
-
-
 def annotations_of(
     corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
 ) -> sparse.csr_array:
-    """`soft_annotations` of the correlation graph of the original training rows, and of those alone."""
+    """`soft_annotations` of the correlation graph of the original training rows alone."""
     rows = corpus.train.originals()
     # A walk draws rows by their place: the order of the file makes it independent of the order here.
     in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
