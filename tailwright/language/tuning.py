@@ -37,7 +37,8 @@ from tailwright.store import open_folder, writing
 from tailwright.store.keeping import alone
 from tailwright.store.shared import content_key
 from tailwright.training.loop import run_phases
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 from tailwright.training.schedules import Schedule
 from tailwright.training.workplace import Workplace
 

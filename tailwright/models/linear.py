@@ -111,7 +111,7 @@ class Linear(Model):
         with work.phase("features", rows=len(train)):
             self.features, matrix = TfIdf.fit_transform(train.texts)
         with work.phase("clusters"):
-            counted = _counted(train)
+            counted = train.weighted_targets()
             labels = np.flatnonzero(counted.sum(axis=0) > 0).astype(np.int32)
             vectors = pifa(counted, matrix)
             if settings.label_texts:
@@ -178,13 +178,6 @@ class Linear(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
-
-
-def _counted(train: Dataset) -> sparse.csr_array:
-    """The targets that give a loss, times the weight of their row: what clusters are made of."""
-    kept = sparse.csr_array(train.learnt_targets().multiply(train.weights[:, None]))
-    kept.eliminate_zeros()
-    return kept
 
 
 def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> Rows:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.training.parts import Arrays
+from tailwright.training.weights import Arrays
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from scipy import sparse
 
 from tailwright.data.pairs import CsrParts, csr_parts
 from tailwright.kernels.csr import transposed
+from tailwright.kernels.group_targets import group_targets
 from tailwright.kernels.linear import solve_classifiers
-from tailwright.kernels.node_rows import by_feature, local_rows, local_targets, node_targets
+from tailwright.kernels.node_rows import by_feature, local_rows, local_targets
 from tailwright.labels.tree import LabelTree
 from tailwright.progress import Advance
 
@@ -86,7 +87,7 @@ def solve_level(
 
 def _targets_at(rows: Rows, node_of_label: np.ndarray, nodes: int) -> CsrParts:
     """(nodes, rows) CSR: the targets of the nodes of a level."""
-    by_row = node_targets(*csr_parts(rows.targets), *csr_parts(rows.ignored)[:2], node_of_label, nodes)
+    by_row = group_targets(*csr_parts(rows.targets), *csr_parts(rows.ignored)[:2], node_of_label, nodes)
     return transposed(*by_row, nodes)
 
 

@@ -1,8 +1,7 @@
 """Phases: what a training run is made of. The loop runs them and knows no model by name.
 
-A model keeps its learnable `Parts` by name: a `RowTable` where a batch touches few rows, a torch tensor where
-it touches all. Each phase names the parts that it trains, with a learning rate for each; all others are
-frozen while it runs.
+Each phase names the modules and parameters of the network that it trains, with a learning rate for each; all
+others are frozen while it runs.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ import torch
 
 from tailwright.training.batches import epoch_order
 from tailwright.training.clipping import AdaptiveClip
-from tailwright.training.parts import Arrays, Parts
 from tailwright.training.precision import Precision
 from tailwright.training.schedules import Schedule
 from tailwright.training.sparse_adam import EPSILON
 from tailwright.training.swa import Averaging
 from tailwright.training.weight_groups import WeightDecay
-
-__all__ = ["Arrays", "Parts", "Phase", "Plan"]
+from tailwright.training.weights import Arrays
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Plan:
     | setting | meaning |
     |---|---|
     | `epochs`, `batch` | passes over the rows, rows a step |
-    | `rates` | learning rate of each part that is trained |
+    | `rates` | learning rate of each module or parameter that is trained, by name |
     | `schedule` | factor on all rates, by step |
     | `weight_decay` | of the dense parts (AdamW), all or those that a rule does not spare; tables have none |
     | `clip` | largest norm of the gradient over all parts together, or a rule for it; None: as it is |

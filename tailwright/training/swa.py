@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from torch import nn
 
-from tailwright.training.parts import Arrays, Parts, put_weights, weights_of
+from tailwright.training.weights import Arrays, put_weights, weights_of
 
 Counted = Literal["phase", "epoch"]
 
@@ -56,10 +57,10 @@ class Averaging:
 
 
 class Averages:
-    """The means of the named parts, on the CPU; none before `averaging.start`, or without an `averaging`."""
+    """The means of the named weights, on the CPU; none before `averaging.start` or without `averaging`."""
 
-    def __init__(self, averaging: Averaging | None, parts: Parts, names: Collection[str]) -> None:
-        self.averaging, self.parts, self.names = averaging, parts, tuple(names)
+    def __init__(self, averaging: Averaging | None, network: nn.Module, names: Collection[str]) -> None:
+        self.averaging, self.network, self.names = averaging, network, tuple(names)
         self.count = 0  # snapshots so far
         self.means: Arrays = {}
 
@@ -80,7 +81,7 @@ class Averages:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Within it the parts are the means, if there are some; then what they were before, bit for bit."""
+        """Within it the weights are the means, if there are some; then what they were before, bit for bit."""
         self._swap()
         try:
             yield
@@ -88,11 +89,11 @@ class Averages:
             self._swap()
 
     def _swap(self) -> None:
-        # Part by part, so that no third copy of all weights is made.
-        for name, mean in self.means.items():
-            weight = weights_of(self.parts, [name])[name].copy()
-            put_weights(self.parts, {name: mean})
-            mean[...] = weight
+        # One by one, so that no third copy of all weights is made.
+        for name, weight in weights_of(self.network, self.means.keys()).items():
+            before, mean = weight.copy(), self.means[name]
+            put_weights(self.network, {name: mean})
+            mean[...] = before
 
     def state(self) -> Arrays:
         """What a checkpoint keeps."""
@@ -105,4 +106,4 @@ class Averages:
         self.means = {name: state[f"mean.{name}"] for name in self.names} if self.count else {}
 
     def _weights(self) -> Arrays:
-        return weights_of(self.parts, self.names)
+        return weights_of(self.network, self.names)

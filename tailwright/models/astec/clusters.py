@@ -10,8 +10,6 @@ from tailwright.labels import GraphSettings
 from tailwright.labels.shared import shared_clusters, shared_graph
 from tailwright.labels.taught import taught_pairs
 from tailwright.streams import stream
-from tailwright.training.batches import DrawnBatch
-from tailwright.training.losses import BlockPairs
 
 MOST_CLUSTERS = 65_536
 LABELS_A_CLUSTER = 2.5  # at least, on average
@@ -48,7 +46,7 @@ def label_vectors(
     `rows` is "original" or "all"; a label that only an augmentation gave rows is made of those in either
     case. Smoothing is left out where a label has more than `dense_from` rows: the graph would be too dense.
     """
-    targets = sparse.csr_array(sparse.diags_array(data.weights) @ data.learnt_targets(), dtype=np.float32)
+    targets = data.weighted_targets()
     chosen = described = targets
     if rows == "original":
         chosen = sparse.csr_array(targets[np.flatnonzero(data.origin.is_original())])
@@ -70,38 +68,3 @@ def label_clusters(vectors: sparse.csr_array, clusters: int, seed: int) -> np.nd
     if len(pointing):
         found[pointing] = shared_clusters(vectors[pointing], clusters, seed=seed)
     return found
-
-
-def cluster_pairs(
-    batch: DrawnBatch,
-    ignored_ends: np.ndarray,
-    ignored: np.ndarray,
-    cluster_of: np.ndarray,
-    *,
-    binary: bool,
-) -> tuple[BlockPairs, BlockPairs]:
-    """(positives, ignored) cells (row, cluster) of a batch.
-
-    A cluster's target is the largest of its labels' targets, or 1 if `binary`. A cluster that an ignored
-    label alone points at gives no loss; one that has a positive too is a positive.
-    """
-    row, skip_row = _row_of(batch.ends), _row_of(ignored_ends)
-    labels = len(cluster_of)
-    counted = ~np.isin(row * labels + batch.labels, skip_row * labels + ignored)
-    counted &= cluster_of[batch.labels] >= 0
-    row, cluster = row[counted], cluster_of[batch.labels[counted]]
-    values = np.ones(len(row), np.float32) if binary else batch.values[counted]
-    width = int(cluster_of.max(initial=0)) + 1
-    cells, place = np.unique(row * width + cluster, return_inverse=True)
-    largest = np.zeros(len(cells), dtype=np.float32)
-    np.maximum.at(largest, place, values)
-    skipped = cluster_of[ignored] >= 0
-    cold = np.setdiff1d(skip_row[skipped] * width + cluster_of[ignored[skipped]], cells)
-    return (
-        BlockPairs.of(cells // width, cells % width, largest),
-        BlockPairs.of(cold // width, cold % width, np.ones(len(cold))),
-    )
-
-
-def _row_of(ends: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))

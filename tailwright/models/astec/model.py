@@ -110,7 +110,7 @@ class Astec(Model):
         """The rows that have words, labels and weight, as all learners read them."""
         from tailwright.encoders.bags import Bags
         from tailwright.encoders.joined_bags import BagJoiner
-        from tailwright.models.astec.phases import Material, MixOfKept
+        from tailwright.models.astec.phases import Material
 
         with work.phase("features"):
             # Label texts too, for a mix may put them behind rows, and their words then need vectors.
@@ -118,15 +118,13 @@ class Astec(Model):
             settings = TfIdfSettings(min_count=self.settings.min_count)
             self.features, every = TfIdf.fit_transform(texts, settings)
             matrix, label_matrix = every[: len(corpus.train)], every[len(corpus.train) :]
-            weighted = sparse.diags_array(corpus.train.weights) @ corpus.train.learnt_targets()
-            targets = sparse.csr_array(weighted, dtype=np.float32)
-            targets.eliminate_zeros()
+            targets = corpus.train.weighted_targets()
             kept = np.flatnonzero((np.diff(matrix.indptr) > 0) & (np.diff(targets.indptr) > 0))
             data, matrix, targets = corpus.train.take(kept), matrix[kept], targets[kept]
         mixes = []
         for mix in self.mixes:
             with work.phase(mix.card.name):
-                mixes.append(MixOfKept(mix.prepare(corpus, seed=seed), kept))
+                mixes.append(mix.prepare(corpus, seed=seed))
         kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
         joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
         return Material(data, matrix, joiner, targets, mixes, self.settings, work, self._bags, self.watch)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,21 +25,21 @@ from scipy import sparse
 from torch.nn import functional
 
 from tailwright.data.dataset import Dataset
-from tailwright.data.pairs import CsrParts, csr_parts
 from tailwright.encoders.bags import Bags, bag_sum, share_words
 from tailwright.encoders.dropout import kept_cells
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.shortlist import Candidates, Shortlister, added, candidate_loss
-from tailwright.kernels.bags import gather_rows, number_locally
+from tailwright.kernels.bags import number_locally
 from tailwright.kernels.shortlist import candidate_lists
 from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import cluster_pairs, label_clusters, label_vectors
+from tailwright.models.astec.clusters import label_clusters, label_vectors
 from tailwright.models.astec.learner import FittedLearner
 from tailwright.models.astec.network import ROWS_A_BLOCK, AstecNetwork, Classifier, coarse_vectors
-from tailwright.training.batches import BatchMix, BlockMaker, DrawnBatch
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
 
@@ -48,17 +47,6 @@ if TYPE_CHECKING:
     from tailwright.models.astec.settings import AstecSettings
 
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True, eq=False)
-class MixOfKept:
-    """A mix that knows all training rows, for batches of those that were kept."""
-
-    mix: BatchMix
-    kept: np.ndarray  # (kept rows,) places among all training rows
-
-    def __call__(self, batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
-        return replace(self.mix(replace(batch, rows=self.kept[batch.rows]), random), rows=batch.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +63,6 @@ class Material:
     read: Callable[[pa.LargeStringArray], Bags]
     watch: Mapping[str, Dataset] = field(default_factory=dict)
     held: dict[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def _ignored(self) -> CsrParts:
-        return csr_parts(self.data.ignored)
-
-    def ignored(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(where each row starts, labels) of the ignored pairs of some rows."""
-        ends, labels, _ = gather_rows(*self._ignored, rows)
-        return ends, labels
 
 
 class Learner:
@@ -202,20 +181,19 @@ class SurrogatePhase(Phase):
         material = learner.material
         super().__init__(f"{learner.name} surrogate", len(material.data), plan)
         self.learner, self.settings = learner, material.settings
-        self.blocks = BlockMaker(material.data, 0, material.mixes)
+        self.draw = BatchDrawer(material.data, material.mixes)
         self.reader = _Reader(learner.network.words, material.texts)
         self.every = np.arange(len(learner.network.surrogate.table.weight))
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         network, drop = self.learner.network, self.settings.dropout
-        batch = self.blocks.draw(rows, random)
+        batch = self.draw(rows, random)
         vectors = self.reader.vectors(batch, random, drop)  # (batch, width)
         queries = network.surrogate.block(vectors, kept_cells(random, vectors.shape, drop))
-        ends, ignored = self.learner.material.ignored(rows)
-        binary = self.settings.surrogate_targets == "binary"
-        positives, cold = cluster_pairs(batch, ends, ignored, self.learner.clusters(), binary=binary)
-        weights = torch.from_numpy(self.blocks.weights[rows])
-        return every_cluster_loss(queries, network.surrogate.table.rows(self.every), positives, cold, weights)
+        targets = batch.targets.of_groups(self.learner.clusters(), len(self.every))
+        if self.settings.surrogate_targets == "binary":
+            targets = replace(targets, values=np.ones_like(targets.values))
+        return every_cluster_loss(queries, network.surrogate.table.rows(self.every), targets)
 
 
 class ExtremePhase(Phase):
@@ -225,13 +203,13 @@ class ExtremePhase(Phase):
         material = learner.material
         super().__init__(f"{learner.name} extreme", len(material.data), plan)
         self.learner, self.settings = learner, material.settings
-        self.blocks = BlockMaker(material.data, 0)
+        self.draw = BatchDrawer(material.data)
         self.scorer = _CandidateScorer(learner.network.extreme, material)
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         learner, chosen = self.learner, self.settings
         lists = learner.lists()[rows]
-        batch = self.blocks.draw(rows, random)
+        batch = self.draw(rows, random)
         drawn = self.scorer.drawn(random, len(rows), chosen.random_labels)
         vectors = torch.from_numpy(learner.vectors()[rows])
         kept = kept_cells(random, vectors.shape, chosen.dropout)
@@ -250,13 +228,13 @@ class RerankPhase(Phase):
         assert network.rerank_words is not None
         super().__init__(f"{learner.name} rerank", len(material.data), plan)
         self.learner, self.settings = learner, material.settings
-        self.blocks = BlockMaker(material.data, 0, material.mixes)
+        self.draw = BatchDrawer(material.data, material.mixes)
         self.reader = _Reader(network.rerank_words, material.texts)
         self.scorer = _CandidateScorer(network.rerank, material)
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         lists = self.learner.ranked_lists()[rows]
-        batch = self.blocks.draw(rows, random)
+        batch = self.draw(rows, random)
         vectors = self.reader.vectors(batch, random, self.settings.dropout)
         kept = kept_cells(random, vectors.shape, self.settings.dropout)
         none = np.empty((len(rows), 0), dtype=np.int32)
@@ -307,14 +285,15 @@ class _CandidateScorer:
     ) -> torch.Tensor:
         data = self.material.data
         indptr, labels, targets = candidate_lists(
-            batch.ends,
-            batch.labels,
-            batch.values,
-            random.random(len(batch.labels)),
+            batch.targets.starts,
+            batch.targets.labels,
+            batch.targets.values,
+            random.random(len(batch.targets.labels)),
             self.material.settings.positives,
             lists,
             drawn,
-            *self.material.ignored(batch.rows),
+            batch.targets.ignored_starts,
+            batch.targets.ignored,
             size,
             data.labels,
         )

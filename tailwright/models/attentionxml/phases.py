@@ -28,7 +28,8 @@ from tailwright.heads.batch_targets import BatchTargets
 from tailwright.kernels.bags import gather_rows
 from tailwright.models.attentionxml.network import TreeNetwork, Truth, level_name
 from tailwright.models.shared.text_network import answered
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 

@@ -21,7 +21,8 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.heads.batch_targets import TargetRows
 from tailwright.models.shared.text_output import Output
 from tailwright.progress import Advance
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 
 TOKENS_A_PASS = 1 << 12  # that a network reads at once when it answers
 ROWS_A_PASS = 256

@@ -155,7 +155,7 @@ class Twin(Model):
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         from tailwright.training.threads import torch_threads
 
-        if not any(corpus.labels.texts.to_pylist()):
+        if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, or a model such as linear")
         with torch_threads():
             network = self._trained(corpus, seed, work)

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch.nn import functional
 
+from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.bags import Bags, bag_sum, share_words
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.row_table import RowTable
+from tailwright.kernels.bags import number_locally
 from tailwright.streams import stream
-from tailwright.training.batches import BatchMix, BlockMaker
-from tailwright.training.losses import decoupled_softmax
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.batches import BatchDrawer, BatchMix
+from tailwright.training.losses import BlockPairs, decoupled_softmax
+from tailwright.training.phases import Phase, Plan
+from tailwright.training.weights import Arrays
 from tailwright.training.watch import Watch
 
 ROWS_A_BLOCK = 8192
@@ -82,9 +84,7 @@ def new_network(
     free = np.zeros((len(label_bags), width), dtype=np.float32)
     bare = np.flatnonzero(np.diff(label_bags.indptr) == 0)
     if len(bare):
-        counted = data.learnt_targets()
-        weighted = sparse.csr_array(sparse.diags_array(data.weights) @ counted, dtype=np.float32)
-        means = unit(torch.from_numpy(weighted[:, bare].T @ rows.sum(table))).numpy()
+        means = unit(torch.from_numpy(data.weighted_targets()[:, bare].T @ rows.sum(table))).numpy()
         lost = np.abs(means).max(axis=1) == 0
         draws = stream(seed, "twin/free").standard_normal((len(bare), width), dtype=np.float32)
         free[bare] = np.where(lost[:, None], draws / np.float32(width**0.5), means)
@@ -96,6 +96,31 @@ def new_network(
         torch.log(torch.tensor([scale])),
         label_bags,
     )
+
+
+class SampledNegatives:
+    """The labels that all rows of a batch are scored against: its positives, and `count` drawn at random."""
+
+    def __init__(self, targets: TargetRows, count: int) -> None:
+        self.targets, self.count = targets, min(count, targets.labels)
+        self._scratch = np.full(targets.labels, -1, dtype=np.int32)
+
+    def beside(self, targets: BatchTargets, random: np.random.Generator) -> np.ndarray:
+        """(block,) int32, ascending: the labels of a batch."""
+        drawn = random.integers(0, max(self.targets.labels, 1), self.count, dtype=np.int32)
+        block: np.ndarray = number_locally(np.concatenate([targets.labels, drawn]), self._scratch)[0]
+        return block
+
+    def log_inclusion_probabilities(self, batch: int) -> np.ndarray:
+        """(labels,) float32: the logarithm of the probability that a label is among those of a batch.
+
+        A label is there as a positive of one of the rows or by being drawn; positives that a mix adds do not
+        count.
+        """
+        rows, labels = max(len(self.targets), 1), max(self.targets.labels, 1)
+        carried = self.targets.counts() / rows
+        missed = (1 - carried) ** min(batch, rows) * (1 - 1 / labels) ** self.count
+        return np.log(np.maximum(1 - missed, 1 / labels)).astype(np.float32)
 
 
 class TwinPhase(Phase):
@@ -116,23 +141,29 @@ class TwinPhase(Phase):
     ) -> None:
         super().__init__("twin", len(data), plan)
         self.network, self.texts = network, texts
-        self.blocks = BlockMaker(data, negatives, mixes)
-        self.discount = torch.from_numpy(correction * self.blocks.log_chances(plan.batch))
+        self.draw = BatchDrawer(data, mixes)
+        self.negatives = SampledNegatives(self.draw.targets, negatives)
+        log_probabilities = self.negatives.log_inclusion_probabilities(plan.batch)
+        self.discount = torch.from_numpy(correction * log_probabilities)
         self._validate, self._watch = validate, watch
         self._scratch = np.full(len(network.words.weight), -1, dtype=np.int32)
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         network = self.network
-        batch = self.blocks.make(rows, random)
-        parts = [self.texts.take(rows, batch.appended), network.label_bags.take(batch.labels)]
+        batch = self.draw(rows, random)
+        block = self.negatives.beside(batch.targets, random)
+        parts = [self.texts.take(rows, batch.appended), network.label_bags.take(block)]
         words, (queries, labels) = share_words(parts, self._scratch)
         vectors = network.words.rows(words)
         query = unit(residual(bag_sum(vectors, queries), network.query_block))  # (batch, width)
         text = residual(bag_sum(vectors, labels), network.label_block)
-        label = unit(text + network.free.rows(batch.labels))  # (block, width)
+        label = unit(text + network.free.rows(block))  # (block, width)
         scores = network.log_scale.exp() * (query @ label.T)  # (batch, block)
-        discount = self.discount[torch.from_numpy(batch.labels)]
-        return decoupled_softmax(scores, batch.positives, batch.ignored, batch.weights, discount)
+        targets = batch.targets.among(block)
+        positives = BlockPairs.of(targets.rows, targets.labels, targets.values)
+        ignored = BlockPairs.of(targets.ignored_rows, targets.ignored, np.ones(len(targets.ignored)))
+        weights, discount = torch.from_numpy(targets.weights), self.discount[torch.from_numpy(block)]
+        return decoupled_softmax(scores, positives, ignored, weights, discount)
 
     def validate(self) -> float | None:
         return None if self._validate is None else self._validate()
