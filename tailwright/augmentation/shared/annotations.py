@@ -1,4 +1,4 @@
-"""How the text of a label is annotated."""
+"""Soft annotations of the labels of a corpus, from the correlation graph of its original training rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailwright.labels.shared import shared_graph
 def annotations_of(
     corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
 ) -> sparse.csr_array:
-    """`soft_annotations` of the correlation graph of the original training rows, and of those alone."""
+    """`soft_annotations` of the correlation graph of the original training rows alone."""
     rows = corpus.train.originals()
     # A walk draws rows by their place: the order of the file makes it independent of the order here.
     in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]

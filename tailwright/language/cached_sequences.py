@@ -1,26 +1,24 @@
-"""`Continuations`: sequences that a causal language model continues token by token, many at a time.
+"""`CachedSequences`: sequences that a causal language model continues token by token, many at a time.
 
-Each prompt is computed once, however many sequences grow from it. Keys and values stay in buffers with room
-to grow, in which only what differs is moved: when sequences change places among those of the same prompt,
-what was generated; when prompts are done, the sequences of the last ones, into the gaps.
+Each prompt is computed once, however many sequences grow from it. Keys and values are cached in buffers with
+room to grow, in which as little as possible is moved: only generated tokens when sequences of one prompt
+change places, and only the last sequences, into the gaps, when prompts are done.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
+from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 _ROOM = 32  # tokens at a time
 
 
-class _Layer(DynamicLayer):  # type: ignore[no-untyped-call]
+class _CachedLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """Keys and values of one layer, (sequences, heads, tokens, size of a head), and room for more tokens."""
 
     def __init__(self) -> None:
@@ -49,13 +47,13 @@ class _Layer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._shown(self._sequences * copies, self._tokens)
 
     def reorder(self, parents: torch.Tensor) -> None:
-        """Sequence i goes on from what `parents[i]` has generated; both have the same prompt."""
+        """Sequence i gets what `parents[i]` has generated; both have the same prompt."""
         for room in self._rooms:
             generated = room[: self._sequences, :, self._prompt : self._tokens]
             generated.copy_(generated.index_select(0, parents))
 
     def move(self, to: torch.Tensor, source: torch.Tensor, sequences: int) -> None:
-        """Sequences `source` take the places `to`; the first `sequences` are what is left."""
+        """Sequences `source` move to the places `to`; the first `sequences` remain."""
         for room in self._rooms:
             room[to, :, : self._tokens] = room[source, :, : self._tokens]
         self._shown(sequences, self._tokens)
@@ -67,20 +65,20 @@ class _Layer(DynamicLayer):  # type: ignore[no-untyped-call]
         return larger
 
     def _shown(self, sequences: int, tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The keys and values that are in use, as a model sees them."""
+        """The keys and values in use, as the model sees them."""
         self._sequences, self._tokens = sequences, tokens
         keys, values = (room[:sequences, :, :tokens] for room in self._rooms)
         self.keys, self.values = keys, values
         return keys, values
 
 
-class Continuations:
-    """The sequences that grow from some prompts: at first one each, after `spread` several."""
+class CachedSequences:
+    """The sequences that grow from some prompts: one each at first, several after `spread`."""
 
     def __init__(self, model: PreTrainedModel, prompts: Sequence[Sequence[int]]) -> None:
-        """Prompts of unequal length are aligned at their ends; what is before the shorter ones is masked."""
+        """Prompts of unequal length are padded on the left, and the padding is masked."""
         self.model = model
-        self._cache = Cache(layer_class_to_replicate=_Layer)
+        self._cache = Cache(layer_class_to_replicate=_CachedLayer)
         longest = max(map(len, prompts))
         lengths = torch.tensor([len(prompt) for prompt in prompts])
         tokens = torch.zeros((len(prompts), longest), dtype=torch.long)
@@ -92,10 +90,10 @@ class Continuations:
         self._places = lengths.to(model.device)  # (sequences,): where the next token of each stands
         self._takes_places = "position_ids" in inspect.signature(model.forward).parameters
         self.logits = self._run(tokens.to(model.device), places.clamp(min=0).to(model.device))
-        """(sequences, vocabulary): of the token that comes next"""
+        """(sequences, vocabulary): of the next token"""
 
     def spread(self, copies: int) -> None:
-        """Each sequence `copies` times, side by side; their logits are asked for by `step` alone."""
+        """Each sequence `copies` times, side by side; `logits` stay those of the prompts until `step`."""
         for layer in self._layers:
             layer.spread(copies)
         self._places = self._places.repeat_interleave(copies)
@@ -103,9 +101,9 @@ class Continuations:
             self._mask = self._mask.repeat_interleave(copies, 0)
 
     def step(self, tokens: torch.Tensor, parents: torch.Tensor | None = None) -> torch.Tensor:
-        """One token, (sequences,), behind each sequence; (sequences, vocabulary) logits of the one after it.
+        """Append one token, (sequences,), to each sequence; (sequences, vocabulary) logits of the next.
 
-        With `parents`, (sequences,), it is behind what that sequence of the same prompt has generated.
+        With `parents`, (sequences,), sequence i first becomes a copy of `parents[i]`, of the same prompt.
         """
         if parents is not None:
             for layer in self._layers:
@@ -117,12 +115,11 @@ class Continuations:
         return self.logits
 
     def leave(self, places: torch.Tensor, copies: int) -> None:
-        """Only some prompts go on: the one at i is what was at `places[i]`, and most have `places[i]` = i.
+        """Go on with some prompts only: place i holds what was at `places[i]`, which is mostly i itself.
 
         `copies` is the number of sequences of a prompt.
         """
-        each = torch.arange(copies, device=places.device)
-        sequences = (places[:, None] * copies + each).flatten()
+        sequences = (places[:, None] * copies + torch.arange(copies, device=places.device)).flatten()
         moved = (sequences != torch.arange(len(sequences), device=places.device)).nonzero().flatten()
         for layer in self._layers:
             layer.move(moved, sequences[moved], len(sequences))
@@ -131,25 +128,25 @@ class Continuations:
             self._mask = self._mask[sequences]
 
     @property
-    def _layers(self) -> list[_Layer]:
-        return cast("list[_Layer]", self._cache.layers)
+    def _layers(self) -> list[_CachedLayer]:
+        return cast("list[_CachedLayer]", self._cache.layers)
 
     def _run(self, tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        known = {"position_ids": places} if self._takes_places else {}
+        positions = {"position_ids": places} if self._takes_places else {}
         output = self.model(
             input_ids=tokens,
             attention_mask=self._mask,
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=1,
-            **known,
+            **positions,
         )
         logits: torch.Tensor = output.logits[:, -1].float()
         return logits
 
 
 def places_of(going_on: torch.Tensor) -> torch.Tensor:
-    """Where those that go on, (prompts,) bool, are found: in place where they can, else from the end.
+    """Where the prompts that go on, (prompts,) bool, are: in their own place, and from the end in the gaps.
 
     >>> places_of(torch.tensor([True, False, True, True])).tolist()
     [0, 3, 2]

@@ -1,4 +1,4 @@
-"""Pairs of training texts with the same labels, which a generator learns to make one of the other from."""
+"""Pairs of training texts with the same labels, from which a generator learns to write one for the other."""
 
 from __future__ import annotations
 
@@ -8,74 +8,60 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from tailwright.augmentation._rows_to_augment import SourceSettings, rows_to_augment
+from tailwright.augmentation.shared.sources import SourceSettings, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.similarity import similar_pairs
 from tailwright.kernels.partners import draw_partners, random_keys
+from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
 
 
 @dataclass(frozen=True)
-class PairSettings(SourceSettings):
-    """Which rows are sources of new texts, and which pairs of rows teach how to write them.
-
-    | setting | meaning |
-    |---|---|
-    | `sources` | `half`: half of the fit rows, by the seed, make pairs, the others are sources; `all`: both |
-    | `max_rows` | so many sources at most, drawn by the seed; none: no limit |
-    | `targets_per_source` | each row that makes pairs draws so many others that have exactly its labels |
-    | `pairs_per_set` | so many pairs of one set of labels at most, drawn by the seed |
-    | `max_ratio` | pairs whose words match in more than this share are dropped (`SequenceMatcher.ratio`) |
-    | `max_pairs` | so many pairs at most, drawn by the seed; none: no limit |
-    | `min_pairs` | with fewer pairs than this nothing is learnt from them, and no row is added |
+class PairSettings(Settings):
+    """Which pairs of rows teach a generator, and how many rows it writes for.
 
     A row is fit if it is an original one, has `min_words` to `max_words` words and none of the omitted
-    labels. `rows` and `tail_below` choose sources among fit rows, and do not matter for pairs: few rows have
-    exactly the same labels, fewer still the same rare ones, and how to say a thing in another way can be
+    labels. `rows` and `tail_below` choose sources among the fit rows and do not matter for pairs: few rows
+    have exactly the same labels, fewer still the same rare ones, and how to say a thing in another way can be
     learnt from all. A row without labels makes no pair. The half that can be sources is the one that
     `rows=0.5` draws for every method.
     """
 
-    sources: Literal["half", "all"] = "half"
-    max_rows: int | None = None
-    targets_per_source: int = 1
-    pairs_per_set: int = 100
-    max_ratio: float = 0.95
-    max_pairs: int | None = None
-    min_pairs: int = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sources not in ("half", "all"):
-            raise ValueError(f"sources must be half or all, got {self.sources!r}")
-        for name in ("max_rows", "targets_per_source", "pairs_per_set", "max_pairs", "min_pairs"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be >= 1, got {value}")
-        if not 0 < self.max_ratio <= 1:
-            raise ValueError(f"max_ratio must be in (0, 1], got {self.max_ratio}")
+    sources: Literal["half", "all"] = setting(
+        "half", "half: half of the fit rows, by the seed, make pairs, the others are sources; all: both"
+    )
+    max_rows: int | None = setting(None, "most sources, drawn by the seed; none: no limit", least=1)
+    targets_per_source: int = setting(
+        1, "rows with exactly the same labels that each row of the pairs draws", least=1
+    )
+    pairs_per_set: int = setting(100, "most pairs of one set of labels, drawn by the seed", least=1)
+    max_ratio: float = setting(
+        0.95, "pairs whose words match in a higher ratio are dropped, as they teach copying", above=0, most=1
+    )
+    max_pairs: int | None = setting(None, "most pairs, drawn by the seed; none: no limit", least=1)
+    min_pairs: int = setting(8, "with fewer pairs nothing is learnt, and no row is added", least=1)
 
 
 @dataclass(frozen=True, eq=False)
 class PairsAndSources:
-    """Places in `corpus.train`, in the order of their row numbers, and what was left out."""
+    """Places in `corpus.train`, in the order of their row numbers."""
 
     fit: int  # rows that could make pairs or be sources
     firsts: np.ndarray  # (pairs,) int64: what is read
     seconds: np.ndarray  # (pairs,) int64: what is written
     sources: np.ndarray  # (sources,) int64
-    too_similar: int  # pairs
+    too_similar: int  # pairs that were dropped
 
 
 def pairs_and_sources(
-    corpus: Corpus, settings: PairSettings, *, seed: int = 0, workers: int = 1
+    corpus: Corpus, selection: SourceSettings, settings: PairSettings, *, seed: int = 0, workers: int = 1
 ) -> PairsAndSources:
-    """The pairs to learn from and the sources to write from; the same for any order of the rows."""
-    fit = rows_to_augment(corpus, replace(settings, rows="all"), seed=seed, workers=workers)
-    sources = rows_to_augment(corpus, settings, seed=seed, workers=workers)
+    """The pairs to learn from and the sources to write for; the same for any order of the rows."""
+    fit = rows_to_augment(corpus, replace(selection, rows="all"), seed=seed, workers=workers)
+    sources = rows_to_augment(corpus, selection, seed=seed, workers=workers)
     makers = fit
     if settings.sources == "half":
-        half = rows_to_augment(corpus, replace(settings, rows=0.5), seed=seed, workers=workers)
+        half = rows_to_augment(corpus, replace(selection, rows=0.5), seed=seed, workers=workers)
         sources = np.intersect1d(sources, half, assume_unique=True)
         makers = np.setdiff1d(fit, half, assume_unique=True)
     numbers = corpus.train.origin.rows
@@ -97,9 +83,9 @@ def pairs_and_sources(
 def _drawn(
     corpus: Corpus, makers: np.ndarray, count: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(who reads, who is read, random order, number of the label set), each (pairs,)."""
+    """(place of the first row, of the second, random order, number of the label set), each (pairs,)."""
     train = corpus.train
-    # By row number, so that who is drawn does not depend on the order of the rows.
+    # By row number, so that draws do not depend on the order of the rows.
     makers = makers[np.argsort(train.origin.rows[makers], kind="stable")]
     groups = same_labels(train.targets, makers)
     ends = np.cumsum([0, *map(len, groups)])
@@ -111,7 +97,7 @@ def _drawn(
 
 
 def same_labels(targets: sparse.csr_array, rows: np.ndarray) -> list[np.ndarray]:
-    """Those of `rows` that have exactly the same labels, whatever their values: groups of two or more."""
+    """`rows` by their exact set of labels, whatever the targets' values; sets with one row are left out."""
     groups: dict[bytes, list[int]] = {}
     for row in rows.tolist():
         labels = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]  # ascending
@@ -132,7 +118,7 @@ def _rank_within(group: np.ndarray, order: np.ndarray) -> np.ndarray:
 def _some(rows: np.ndarray, numbers: np.ndarray, most: int | None, seed: int) -> np.ndarray:
     """`most` of these rows, drawn by the seed, in the order of their numbers.
 
-    A smaller draw lies in a larger one. Where a number stands twice, the row is a source once.
+    A larger draw includes a smaller one. Of rows with the same number only the first is a source.
     """
     rows = rows[np.unique(numbers[rows], return_index=True)[1]]
     if most is None or len(rows) <= most:
