@@ -1,7 +1,7 @@
 """safetensors files of plain numbers.
 
-Files are written here, so that no second copy of the weights is held and the hash is taken on the way; they
-are read by the safetensors library, after the header has been checked.
+Files are written here, so that no second copy of the weights is held and the hash is taken while writing;
+they are read by the safetensors library, after the header has been checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tailwright.store.plain import (
 )
 
 MAX_HEADER_BYTES = 16 << 20
-_METADATA = "__metadata__"  # what safetensors files may carry besides tensors; ours do not
+_METADATA = "__metadata__"  # other safetensors files may have it; ours do not
 _DTYPES = {code: np.dtype(descr) for descr, code in PLAIN.items()}
 
 
@@ -49,10 +49,10 @@ class _Entry(BaseModel):
 _HEADER = TypeAdapter(dict[str, _Entry])
 
 
-def tensors_parts(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | memoryview]:
-    """The safetensors file of `tensors`, in pieces; wide types first, so that each is aligned."""
+def tensors_chunks(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | memoryview]:
+    """The bytes of the safetensors file of `tensors`, in chunks; wide types first, to align each tensor."""
     if _METADATA in tensors:
-        raise ValueError(f"{name} has a tensor named {_METADATA}, which safetensors keeps for itself")
+        raise ValueError(f"{name} has a tensor named {_METADATA}, which safetensors reserves")
     arrays = {key: plain(array, f"{name}[{key!r}]") for key, array in tensors.items()}
     order = sorted(arrays, key=lambda key: (-arrays[key].itemsize, key))
     header: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def tensors_parts(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | 
 
 
 def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
-    """The tensors in the file, by name; with `shapes`, just these names and shapes are accepted."""
+    """The tensors in the file, by name; with `shapes`, exactly these names and shapes are accepted."""
     header = _read_header(path)
     if shapes is not None:
         odd = sorted(header.keys() ^ shapes.keys())
