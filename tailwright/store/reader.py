@@ -111,8 +111,8 @@ class FolderReader:
         rows, columns = self.array(f"{name}.shape", dtype=np.int64, shape=(2,)).tolist()
         for array, types in ((data, CSR_TYPES), (indices, INDEX_TYPES), (indptr, INDEX_TYPES)):
             if array.dtype not in types:
-                found = f"an array of dtype {array.dtype}"
-                raise DamagedFolderError(found, expected="a CSR matrix", path=path)
+                problem = f"an array of dtype {array.dtype}"
+                raise DamagedFolderError(problem, expected="a CSR matrix", path=path)
         try:
             check_csr(data, indices, indptr, (rows, columns))
         except ValueError as error:
@@ -137,5 +137,5 @@ def _verify(folder: Path, name: str, entry: FileEntry) -> None:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     if digest.hexdigest() != entry.sha256:
-        found = f"sha256 {digest.hexdigest()[:12]}…"
-        raise DamagedFolderError(found, expected=f"{entry.sha256[:12]}… as in the manifest", path=path)
+        problem = f"sha256 {digest.hexdigest()[:12]}…"
+        raise DamagedFolderError(problem, expected=f"{entry.sha256[:12]}… as in the manifest", path=path)

@@ -78,8 +78,8 @@ def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> di
     if shapes is not None:
         odd = sorted(header.keys() ^ shapes.keys())
         if odd:
-            found = f"tensor {quoted(odd[0])} " + ("is missing" if odd[0] in shapes else "is unknown")
-            raise DamagedFolderError(found, expected=f"{len(shapes)} tensors", path=path)
+            problem = f"tensor {quoted(odd[0])} " + ("is missing" if odd[0] in shapes else "is unknown")
+            raise DamagedFolderError(problem, expected=f"{len(shapes)} tensors", path=path)
         for key, shape in shapes.items():
             dtype = _DTYPES[header[key].dtype]
             check_expected(path, dtype, header[key].shape, None, shape, f"{quoted(key)} of ")
@@ -98,15 +98,15 @@ def _read_header(path: Path) -> dict[str, _Entry]:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, MAX_HEADER_BYTES):
-            found = f"a safetensors header of {length} bytes in a file of {size}"
-            raise DamagedFolderError(found, expected="a safetensors file", path=path)
+            problem = f"a safetensors header of {length} bytes in a file of {size}"
+            raise DamagedFolderError(problem, expected="a safetensors file", path=path)
         raw = file.read(length)
     try:
         header = _HEADER.validate_python(strict_json.decode(raw))
         _check_layout(header, size - 8 - length)
     except ValidationError as error:
-        found = f"safetensors header: {first_problem(error)}"
-        raise DamagedFolderError(found, expected="name, dtype, shape and offsets", path=path) from error
+        problem = f"safetensors header: {first_problem(error)}"
+        raise DamagedFolderError(problem, expected="name, dtype, shape and offsets", path=path) from error
     except ValueError as error:
         raise DamagedFolderError(f"safetensors header: {error}", path=path) from error
     return header

@@ -2,7 +2,7 @@
 
 | in the folder | holds |
 |---|---|
-| `log.jsonl` | a line per event: start, end, seconds and peak memory of each phase, and what the fit reports |
+| `log.jsonl` | a line per event: start, end, seconds and peak memory of each phase, what the fit reports |
 | `checkpoint/` | the newest checkpoint, a safe folder that is replaced in one step |
 | `NAME/` | the same for one stage of the fit, except for the log |
 """

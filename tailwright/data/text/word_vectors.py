@@ -116,8 +116,8 @@ def _text_table(path: Path, wanted: dict[str, int]) -> tuple[np.ndarray, np.ndar
                     continue
                 width = len(values) if width is None else width
                 if len(values) != width or not width:
-                    found = f"found {len(values)} numbers behind {quoted(word)}"
-                    raise InputError(found, expected=f"{width or 'some'} numbers", path=path, line=number)
+                    problem = f"found {len(values)} numbers behind {quoted(word)}"
+                    raise InputError(problem, expected=f"{width or 'some'} numbers", path=path, line=number)
                 if word in wanted:
                     places[wanted[word]] = _numbers(values, path, number)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
