@@ -18,8 +18,8 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tailwright.data.text import WordVocabulary
     from tailwright.data.text.sequences import TokenRows
+    from tailwright.data.text.vocabulary import WordVocabulary
     from tailwright.encoders.bilstm import BiLstm
     from tailwright.evaluation.ranking import TopK
     from tailwright.models.attentionxml.network import TreeNetwork
@@ -159,7 +159,7 @@ class TreeAttention(TextModel["TreeNetwork"]):
         save_parts(folder, "network", self.network.parts())
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        from tailwright.data.text import WordVocabulary
+        from tailwright.data.text.vocabulary import WordVocabulary
         from tailwright.models.attentionxml.tree import LabelLevels
         from tailwright.models.shared.network_files import load_parts
 

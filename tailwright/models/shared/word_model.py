@@ -15,8 +15,8 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tailwright.data.text import WordVocabulary
     from tailwright.data.text.sequences import TokenRows
+    from tailwright.data.text.vocabulary import WordVocabulary
     from tailwright.encoders.reading import RowReader, TextEncoder
     from tailwright.models.shared.text_network import FlatNetwork
     from tailwright.models.shared.word_settings import WordSettings
@@ -28,7 +28,7 @@ def new_words(
     settings: WordSettings, texts: pa.LargeStringArray, *, seed: int
 ) -> tuple[WordVocabulary, np.ndarray]:
     """The words of these texts that are kept, and the table (ids, width) of vectors that they start from."""
-    from tailwright.data.text import WordVocabulary, WordVocabularySettings
+    from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
     from tailwright.data.text.word_vectors import word_table
 
     words = WordVocabulary.build(texts, WordVocabularySettings(settings.vocabulary, settings.min_count))
@@ -75,7 +75,7 @@ class WordModel(FlatModel):
         save_parts(folder, "network", self.network.parts())
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        from tailwright.data.text import WordVocabulary
+        from tailwright.data.text.vocabulary import WordVocabulary
         from tailwright.models.shared.network_files import load_parts
 
         self.words = WordVocabulary.load(folder.sub("words"))
