@@ -1,4 +1,4 @@
-"""The rank-frequency curve of the labels: the picture of a long tail, in a terminal and as a PNG."""
+"""The rank-frequency curve of the labels, which shows the long tail: in a terminal and as a picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailwright.errors import InputError, MissingExtraError
 
 
 def rank_frequency(counts: np.ndarray) -> np.ndarray:
-    """Training rows of the labels that have any, most frequent first."""
+    """The training rows of each label that has any, most frequent first."""
     return np.sort(counts[counts > 0])[::-1]
 
 
@@ -23,14 +23,14 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
       ┤█████▃▃
     1 ┤███████▁
       └────────
-       1      4  label rank (log), rows a label (log)
+       1      4  label rank (log), rows per label (log)
     """
     curve = rank_frequency(counts)
     if not len(curve):
         return "no label has a row"
     ranks = np.geomspace(1, len(curve), width).round().astype(int)
     top = np.log(curve[0])
-    # Heights in eighths of a line: a label with one row still shows as the lowest block.
+    # Heights in eighths of a line; a label with one row still shows as the lowest bar.
     level = np.log(curve[ranks - 1]) / top if top > 0 else np.ones(len(ranks))
     eighths = np.maximum((level * height * 8).round().astype(int), 1)
     margin = len(f"{curve[0]:,}")
@@ -43,7 +43,7 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
     lines.append(f"{'':>{margin}} └{'─' * width}")
     last = f"{len(curve):,}"
     axis = f"1{last:>{width - 1}}"
-    lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows a label (log)")
+    lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows per label (log)")
     return "\n".join(lines)
 
 

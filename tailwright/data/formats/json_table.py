@@ -1,8 +1,8 @@
-"""JSON lines to an Arrow table, block by block, for files of any size.
+"""JSON lines to an Arrow table, chunk by chunk, for files of any size.
 
-A block is parsed while the next one is decompressed: the plainest layout by `plain_lines`, any other by
-Arrow's parser on all cores. Columns grow in one buffer each, which saves the second copy that joining the
-chunks of a table would take, and lets the memory of a block be used again for the next.
+A chunk is parsed while the next one is decompressed: the plainest lines by `plain_lines`, all others by
+Arrow's parser on all cores. Each column grows in one buffer, which saves the second copy that joining an
+Arrow table's chunks would take, and lets the next chunk reuse the memory of the last.
 """
 
 from __future__ import annotations
@@ -19,60 +19,57 @@ import pyarrow.json
 
 from tailwright.data.formats.plain_lines import PLAIN_SCHEMA, plain_table
 from tailwright.data.formats.source import check_utf8, opened
+from tailwright.data.formats.table import UnusualError
 from tailwright.errors import InputError
 
-# Large enough that a block's overhead does not count, small enough that two of them in memory do not either.
-_BLOCK = 1 << 20
+# Large enough for the overhead of a chunk not to matter, small enough for two of them in memory.
+_CHUNK = 1 << 20
 # What one core parses at a time.
-_PART = 1 << 19
+_PER_CORE = 1 << 19
 
 
-class Plan(NamedTuple):
-    """How a file may be read: its columns, whether a row may have others, which must have no nulls."""
+class JsonLayout(NamedTuple):
+    """How a file may be read: its columns, whether a row may have other fields, which have no nulls."""
 
     schema: pa.Schema
     other_fields: str  # "ignore" or "error"
     filled: tuple[str, ...]
 
 
-class UnusualBlockError(Exception):
-    """Arrow would accept what JSON lines are not, or a value is null that must not be."""
-
-
-def read_blocks(path: Path, plan: Plan) -> pa.Table | None:
-    """The file as a table of one row a line, or None where it does not fit the plan."""
+def read_table(path: Path, layout: JsonLayout) -> pa.Table | None:
+    """The file as a table with one row per line, or None where it does not fit the layout."""
     options = pyarrow.json.ParseOptions(
-        explicit_schema=plan.schema, unexpected_field_behavior=plan.other_fields
+        explicit_schema=layout.schema, unexpected_field_behavior=layout.other_fields
     )
-    table = _GrowingTable(plan)
+    table = _GrowingTable(layout)
     try:
         with opened(path) as stream, ThreadPoolExecutor(1) as ahead:
-            blocks = _blocks(stream)
-            coming = ahead.submit(next, blocks, None)
-            while (block := coming.result()) is not None:
-                coming = ahead.submit(next, blocks, None)
-                plain = plain_table(*block) if plan.schema == PLAIN_SCHEMA else None
-                table.append(_parsed(block, options) if plain is None else plain)
-    except (InputError, UnusualBlockError, pa.ArrowException):
+            chunks = _chunks(stream)
+            following = ahead.submit(next, chunks, None)
+            while (chunk := following.result()) is not None:
+                following = ahead.submit(next, chunks, None)
+                plain = plain_table(*chunk) if layout.schema == PLAIN_SCHEMA else None
+                table.append(_parsed(chunk, options) if plain is None else plain)
+    except (InputError, UnusualError, pa.ArrowException):
         return None
     return table.build()
 
 
-class _Block(NamedTuple):
-    """Whole lines: the first `end` bytes of a buffer, which is filled anew two blocks later."""
+class _Chunk(NamedTuple):
+    """Complete lines: the first `end` bytes of a buffer that is filled again two chunks later."""
 
     buffer: bytearray
     end: int
 
 
-def _blocks(stream: pa.NativeFile) -> Iterator[_Block]:
-    """The file in pieces that end with a line.
+def _chunks(stream: pa.NativeFile) -> Iterator[_Chunk]:
+    """The file in chunks that end with a line.
 
-    Two buffers take turns, so that one is filled while the other is parsed: new memory for each block would
-    cost more time than decompressing into it.
+    Two buffers take turns, one being filled while the other is parsed: new memory for each chunk would cost
+    more time than decompressing into it.
     """
-    buffer, other = bytearray(_BLOCK), bytearray(_BLOCK)
-    begun = b""  # of a line that the block before did not end
+    buffer, other = bytearray(_CHUNK), bytearray(_CHUNK)
+    begun = b""  # the start of a line that the last chunk did not finish
     while True:
         if 2 * len(begun) > len(buffer):
             buffer = bytearray(2 * max(len(begun), len(buffer)))
@@ -85,15 +82,15 @@ def _blocks(stream: pa.NativeFile) -> Iterator[_Block]:
         end = filled if filled < len(buffer) else buffer.rfind(b"\n") + 1
         begun = bytes(memoryview(buffer)[end:filled])
         if end:
-            yield _Block(buffer, end)
+            yield _Chunk(buffer, end)
             buffer, other = other, buffer
 
 
 def _lines(buffer: bytearray, end: int) -> int:
-    """The number of lines in a block, or 0 where a line break is not between two objects.
+    """The number of lines in a chunk, or 0 if a line break does not lie between two objects.
 
-    A break between "}" and "{" cannot lie inside an object, where JSON wants a comma. So where there are no
-    others, and as many rows as lines, each line holds one whole object.
+    A break between "}" and "{" cannot lie inside an object, where JSON requires a comma. So if there are no
+    other breaks, and as many rows as lines, each line holds one complete object.
     """
     joints = buffer.count(b"}\n{", 0, end)
     if buffer.find(b"\r", 0, end) >= 0:
@@ -101,43 +98,43 @@ def _lines(buffer: bytearray, end: int) -> int:
     return joints + 1 if joints == buffer.count(b"\n", 0, end - 1) else 0
 
 
-def _parsed(block: _Block, options: pyarrow.json.ParseOptions) -> pa.Table:
-    content = memoryview(block.buffer)[: block.end]
+def _parsed(chunk: _Chunk, options: pyarrow.json.ParseOptions) -> pa.Table:
+    content = memoryview(chunk.buffer)[: chunk.end]
     check_utf8(content)
     try:
-        table = _table(content, options, _PART)
-    except pa.ArrowInvalid:  # a line that is longer than a part, or anything else
-        table = _table(content, options, block.end + 1)
-    if len(table) != _lines(*block):
-        raise UnusualBlockError
+        table = _table(content, options, _PER_CORE)
+    except pa.ArrowInvalid:  # a line that is longer than that, or anything else
+        table = _table(content, options, chunk.end + 1)
+    if len(table) != _lines(*chunk):
+        raise UnusualError
     return table
 
 
-def _table(content: memoryview, options: pyarrow.json.ParseOptions, part: int) -> pa.Table:
+def _table(content: memoryview, options: pyarrow.json.ParseOptions, size: int) -> pa.Table:
     return pyarrow.json.read_json(
         pa.BufferReader(content),
-        read_options=pyarrow.json.ReadOptions(block_size=part),
+        read_options=pyarrow.json.ReadOptions(block_size=size),
         parse_options=options,
-        # The default pool keeps several times what is alive of short-lived blocks like these.
+        # The default pool holds several times the memory in use with short-lived chunks like these.
         memory_pool=pa.system_memory_pool(),
     )
 
 
 class _GrowingTable:
-    """Rows that come in blocks: columns without nulls grow in one buffer, others stay in chunks."""
+    """A table built chunk by chunk: columns without nulls grow in one buffer, others stay in chunks."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._names = plan.schema.names
-        self._growing = {name: _growing(plan.schema.field(name).type) for name in plan.filled}
+    def __init__(self, layout: JsonLayout) -> None:
+        self._names = layout.schema.names
+        self._growing = {name: _growing(layout.schema.field(name).type) for name in layout.filled}
         self._others: list[pa.Table] = []
 
-    def append(self, block: pa.Table) -> None:
+    def append(self, rows: pa.Table) -> None:
         for name, column in self._growing.items():
-            for chunk in block[name].chunks:
+            for chunk in rows[name].chunks:
                 if chunk.null_count:
-                    raise UnusualBlockError
+                    raise UnusualError
                 column.append(chunk)
-        self._others.append(block.drop_columns(list(self._growing)))
+        self._others.append(rows.drop_columns(list(self._growing)))
 
     def build(self) -> pa.Table | None:
         """The table, or None if there were no rows."""
@@ -204,7 +201,7 @@ class _GrowingLists:
         self._lengths.append(pc.list_value_length(chunk).to_numpy())
         values = chunk.flatten()
         if values.null_count:
-            raise UnusualBlockError
+            raise UnusualError
         self._items.append(values)
 
     def build(self) -> pa.LargeListArray:
