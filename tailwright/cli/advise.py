@@ -13,7 +13,7 @@ from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_thread
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
-    from tailwright.study.advisor import Advice, Ranked
+    from tailwright.study.advise.advisor import Advice, Ranked
 
 
 def advise(
@@ -43,7 +43,7 @@ def advise(
 
     import tailwright as tw
     from tailwright.runs.choice import choose
-    from tailwright.study.advisor import advise as ask
+    from tailwright.study.advise.advisor import advise as ask
 
     corpus = tw.read(path, seed=seed)
     chosen = choose(corpus, model, ["none"])

@@ -14,7 +14,7 @@ from tailwright.cli.output import Output
 from tailwright.errors import InputError
 
 if TYPE_CHECKING:
-    from tailwright.study.runner import Ran, Study
+    from tailwright.study.run.runner import Ran, Study
 
 CLAIMS = "claims"
 
@@ -83,9 +83,9 @@ def study(
     if place is None:
         raise InputError("found no --out", expected="--out DIR, the study's folder")
 
-    from tailwright.study.conclusion import conclude
-    from tailwright.study.plan import read_plan
-    from tailwright.study.runner import prepared, run_study
+    from tailwright.study.compare.conclusion import conclude
+    from tailwright.study.plan.plan import read_plan
+    from tailwright.study.run.runner import prepared, run_study
 
     planned = prepared(read_plan(file), place)
     if not planned.keys(only):
@@ -141,7 +141,7 @@ def _facts(planned: Study, ran: Ran, written: list[Path]) -> dict[str, Any]:
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     """Every cell with its state, and an estimate of what is left."""
-    from tailwright.study.estimate import in_words
+    from tailwright.study.plan.estimate import in_words
 
     estimate = planned.estimate()
     cells = planned.keys(only)

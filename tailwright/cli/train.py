@@ -145,7 +145,7 @@ def advised(chosen: Choice, corpus: Corpus, budget: float, seed: int, kept: Path
     """
     from tailwright.runs.choice import Choice
     from tailwright.store.errors import errors_of_writing
-    from tailwright.study.advisor import advise
+    from tailwright.study.advise.advisor import advise
 
     if resume and kept.is_file():
         said = json.loads(kept.read_text(encoding="utf-8"))

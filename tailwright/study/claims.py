@@ -7,10 +7,10 @@ from itertools import groupby
 from pathlib import Path
 
 from tailwright.store.whole_file import write_whole
+from tailwright.study.compare.sheets import in_markdown
 from tailwright.study.judging import evaluate_claims
 from tailwright.study.ledger import read_ledger
-from tailwright.study.outcomes import outcomes_of
-from tailwright.study.sheets import in_markdown
+from tailwright.study.run.outcomes import outcomes_of
 from tailwright.study.verdicts import (
     FAILS,
     HOLDS,

@@ -15,9 +15,7 @@ from tailwright.evaluation.draws import DRAWS, Drawn
 from tailwright.labels import head_torso_tail
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.study.cells import Cell
-from tailwright.study.comparisons import ALL, Judge, fit_for
-from tailwright.study.exam import Exam, exam_of
+from tailwright.study.compare.comparisons import ALL, Judge, fit_for
 from tailwright.study.ledger import (
     ABOVE,
     AT_LEAST,
@@ -30,7 +28,9 @@ from tailwright.study.ledger import (
     Claim,
     Side,
 )
-from tailwright.study.outcomes import Outcome
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam, exam_of
+from tailwright.study.run.outcomes import Outcome
 from tailwright.study.verdicts import (
     FAILS,
     HOLDS,

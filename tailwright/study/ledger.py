@@ -37,9 +37,9 @@ from pathlib import Path
 from typing import Any
 
 from tailwright.errors import quoted
-from tailwright.study.cells import BASELINE
-from tailwright.study.comparisons import ALL, SLICES
-from tailwright.study.plan_file import Table, read_table
+from tailwright.study.compare.comparisons import ALL, SLICES
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.plan.toml_table import Table, read_table
 
 ABOVE, AT_LEAST, NOT_ABOVE = "above", "at least", "not above"
 MORE_IN, MORE_ON, MORE_AT = "gains more in", "gains more on", "gains more at"

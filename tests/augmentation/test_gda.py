@@ -32,7 +32,7 @@ from tailwright.language.pairs import TextPairs
 from tailwright.language.tuning_settings import TuningSettings
 from tailwright.settings import settings_from
 from tailwright.streams import stream
-from tailwright.study.advisor import candidates_for
+from tailwright.study.advise.advisor import candidates_for
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ import numpy as np
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 LABELS = 30
 TRAIN_ROWS, TEST_ROWS = 400, 300

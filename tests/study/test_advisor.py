@@ -10,8 +10,8 @@ import pytest
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Corpus, LabelSpace
 from tailwright.errors import InputError
-from tailwright.study import advisor
-from tailwright.study.advisor import Candidate, advise, candidates_for
+from tailwright.study.advise import advisor
+from tailwright.study.advise.advisor import Candidate, advise, candidates_for
 
 SOFT, HARD = Candidate("gandalf"), Candidate("gandalf", {"soft": False})
 

@@ -8,9 +8,9 @@ import pytest
 from toy_study import plan_of, toy_corpus
 
 from tailwright.errors import InputError
-from tailwright.study.cells import Cell, cell_from
-from tailwright.study.search import choices, chosen
-from tailwright.study.trial import code_of, key_of
+from tailwright.study.plan.cells import Cell, cell_from
+from tailwright.study.plan.search import choices, chosen
+from tailwright.study.run.trial import code_of, key_of
 
 CELL = Cell(
     "toy",

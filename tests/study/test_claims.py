@@ -19,7 +19,7 @@ from tailwright.study import claims as page
 from tailwright.study.claims import claims_command, claims_page, write_claims
 from tailwright.study.judging import evaluate_claims, matches
 from tailwright.study.ledger import Claim, Published, Side, read_ledger
-from tailwright.study.outcomes import list_cells, save_outcome
+from tailwright.study.run.outcomes import list_cells, save_outcome
 from tailwright.study.verdicts import together
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from tailwright.evaluation import metrics_at_k, sliced_metrics
 from tailwright.evaluation.bootstrap import holm, paired_bootstrap
 from tailwright.evaluation.row_parts import row_parts
 from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
-from tailwright.study.comparisons import (
+from tailwright.study.compare.comparisons import (
     SLICES,
     compare_all,
     frequency_buckets,

@@ -12,9 +12,9 @@ from toy_study import toy_corpus, write_data
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.errors import InputError
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import (
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import (
     is_finished,
     list_cells,
     load_outcome,
@@ -25,7 +25,7 @@ from tailwright.study.outcomes import (
     save_outcome,
     seconds_in,
 )
-from tailwright.study.trial import tried
+from tailwright.study.run.trial import tried
 
 CELL = Cell("toy", "data", "popularity", search={"gandalf.weight": (0.5, 1.0)}, augment=("gandalf",))
 

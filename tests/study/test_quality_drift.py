@@ -14,7 +14,7 @@ from tailwright.evaluation import TopK
 from tailwright.evaluation.slices import sliced_metrics
 from tailwright.labels import head_torso_tail
 from tailwright.runs.run import Run
-from tailwright.study.quality import quality_of
+from tailwright.study.quality.figures import quality_of
 
 LETTERS = "xyz"
 

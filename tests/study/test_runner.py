@@ -18,9 +18,9 @@ from toy_study import command, plan_of, study, workers_of, write_data
 from tailwright.cli import run
 from tailwright.errors import TailwrightError
 from tailwright.streams import stream
-from tailwright.study import runner, workers
-from tailwright.study.outcomes import outcomes_of
-from tailwright.study.runner import prepared, run_study
+from tailwright.study.run import runner, workers
+from tailwright.study.run.outcomes import outcomes_of
+from tailwright.study.run.runner import prepared, run_study
 
 SMALL = """
 title = "small"

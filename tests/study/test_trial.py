@@ -12,10 +12,10 @@ from toy_study import toy_corpus
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.runs import training
-from tailwright.study import trial
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.trial import rows_of, tried, watched
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run import trial
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.trial import rows_of, tried, watched
 
 LINEAR = Cell("toy", "data", "linear", settings={"trees": 1})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Corpus
-from tailwright.study.plan import Plan, read_plan
+from tailwright.study.plan.plan import Plan, read_plan
 
 # Quick to start and to train: neither needs torch.
 PLAN = """
@@ -69,7 +69,9 @@ def workers_of(out: Path) -> list[int]:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            mine = b"tailwright.study.worker" in words and any(w.startswith(os.fsencode(out)) for w in words)
+            mine = b"tailwright.study.run.worker" in words and any(
+                w.startswith(os.fsencode(out)) for w in words
+            )
             if mine and is_alive(int(entry.name)):
                 found.append(int(entry.name))
     return found

@@ -9,9 +9,9 @@ from pathlib import Path
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.runs.run import load
-from tailwright.study.cells import BASELINE
-from tailwright.study.exam import Exam, read_source
-from tailwright.study.outcomes import Outcome, outcome_of_run
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 
 def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[list[Outcome], dict[str, Exam]]:

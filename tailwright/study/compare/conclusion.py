@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tailwright.errors import MissingExtraError
-from tailwright.study.exam import exam_of
-from tailwright.study.outcomes import outcomes_of
+from tailwright.study.compare.tables import compared_for, write_tables
 from tailwright.study.report import write_report
-from tailwright.study.results import write_results
-from tailwright.study.runner import Study
-from tailwright.study.tables import compared_for, write_tables
+from tailwright.study.run.exam import exam_of
+from tailwright.study.run.outcomes import outcomes_of
+from tailwright.study.run.results import write_results
+from tailwright.study.run.runner import Study
 
 
 def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Path]:

@@ -27,8 +27,8 @@ from tailwright.models import models
 from tailwright.progress import progress
 from tailwright.runs.evaluation import ranked
 from tailwright.runs.training import train
-from tailwright.study.cells import BASELINE
-from tailwright.study.miniature import draw_order, miniature
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.plan.miniature import draw_order, miniature
 
 METRICS = ("P@1", "PSP@5", "nDCG@5", "R@10")
 VALID = 0.1

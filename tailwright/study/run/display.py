@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Protocol
 
-from tailwright.study.cells import Cell
-from tailwright.study.estimate import in_words
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.estimate import in_words
 
 if TYPE_CHECKING:
     from types import TracebackType

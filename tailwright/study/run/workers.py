@@ -16,8 +16,8 @@ from typing import IO, Literal, NamedTuple
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.strict_json import encode
 from tailwright.store.whole_file import write_whole
-from tailwright.study.cells import Cell
-from tailwright.study.worker import ASKED, FINISHED, NO_SPACE, TAKEN
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.worker import ASKED, FINISHED, NO_SPACE, TAKEN
 from tailwright.training.threads import THREAD_VARIABLES
 
 ERROR = "error.txt"
@@ -87,7 +87,7 @@ def start_worker(key: str, cell: Cell, folder: Path, environment: Mapping[str, s
         write_whole(folder / ASKED, encode({"key": key, "cell": cell.as_dict(), "curves": curves}))
         output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         process = subprocess.Popen(
-            [sys.executable, "-m", "tailwright.study.worker", str(folder)],
+            [sys.executable, "-m", "tailwright.study.run.worker", str(folder)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

@@ -8,10 +8,10 @@ from difflib import SequenceMatcher
 from tailwright import __version__
 from tailwright.evaluation.page import commands, escaped, figure, page, paragraph, section, table
 from tailwright.evaluation.svg import bars
-from tailwright.study.quality import MethodQuality, Quality
-from tailwright.study.quality_drift import KS, Drift
-from tailwright.study.quality_examples import Example, Guess
-from tailwright.study.quality_tables import (
+from tailwright.study.quality.drift import KS, Drift
+from tailwright.study.quality.examples import Example, Guess
+from tailwright.study.quality.figures import MethodQuality, Quality
+from tailwright.study.quality.tables import (
     drift_header,
     drift_rows,
     drift_words,

@@ -10,7 +10,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.labels import head_torso_tail
 from tailwright.runs.run import Run
 from tailwright.streams import stream
-from tailwright.study.quality_sources import Pairing
+from tailwright.study.quality.sources import Pairing
 
 DRAWN, LEAST, MOST = "drawn by chance, rare labels first", "least similar", "most similar"
 PREDICTED = 5

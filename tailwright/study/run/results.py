@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tailwright.store.whole_file import whole_file
-from tailwright.study.outcomes import Outcome
+from tailwright.study.run.outcomes import Outcome
 
 ALL = "all"
 _SCHEMA = pa.schema(

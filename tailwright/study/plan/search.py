@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tailwright.study.cells import Cell
+from tailwright.study.plan.cells import Cell
 
 
 def choices(cell: Cell) -> Iterator[dict[str, Any]]:

@@ -29,15 +29,15 @@ from tailwright.errors import TailwrightError
 from tailwright.store import open_folder
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.whole_file import write_whole
-from tailwright.study.cells import Cell
-from tailwright.study.display import Display, display
-from tailwright.study.estimate import Estimate, in_words
-from tailwright.study.exam import Exam, read_source
-from tailwright.study.outcomes import is_finished, list_cells
-from tailwright.study.plan import Plan, is_asked_for
-from tailwright.study.trial import code_of
-from tailwright.study.worker import locked
-from tailwright.study.workers import Worker, environment_of, reason_of, start_worker
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.estimate import Estimate, in_words
+from tailwright.study.plan.plan import Plan, is_asked_for
+from tailwright.study.run.display import Display, display
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import is_finished, list_cells
+from tailwright.study.run.trial import code_of
+from tailwright.study.run.worker import locked
+from tailwright.study.run.workers import Worker, environment_of, reason_of, start_worker
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0

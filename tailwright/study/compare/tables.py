@@ -14,11 +14,11 @@ from pathlib import Path
 from tailwright.evaluation.bootstrap import Difference
 from tailwright.evaluation.draws import DRAWS
 from tailwright.store.whole_file import write_whole
-from tailwright.study.cells import BASELINE, Cell
-from tailwright.study.comparisons import ALL, SLICES, Comparison, Entry, compare_all, in_order
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
-from tailwright.study.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown
+from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, compare_all, in_order
+from tailwright.study.compare.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown
+from tailwright.study.plan.cells import BASELINE, Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the columns
 DASH = Shown("–")

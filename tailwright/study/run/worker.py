@@ -1,4 +1,4 @@
-"""One cell in a process of its own: `python -m tailwright.study.worker FOLDER`.
+"""One cell in a process of its own: `python -m tailwright.study.run.worker FOLDER`.
 
 The memory that a cell takes is its own that way, and a cell that is killed takes nobody along. What is to be
 done stands in FOLDER/cell.json. A lock on FOLDER/lock, which the system drops however the process ends, keeps
@@ -68,10 +68,10 @@ def work(folder: Path) -> int:
 
 
 def _finish(folder: Path, asked: dict[str, Any]) -> None:
-    from tailwright.study.cells import cell_from
-    from tailwright.study.exam import exam_of
-    from tailwright.study.outcomes import is_finished, save_outcome
-    from tailwright.study.trial import key_of, tried
+    from tailwright.study.plan.cells import cell_from
+    from tailwright.study.run.exam import exam_of
+    from tailwright.study.run.outcomes import is_finished, save_outcome
+    from tailwright.study.run.trial import key_of, tried
 
     if is_finished(folder):
         return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailwright.study.quality import MethodQuality
-from tailwright.study.quality_drift import Drift
-from tailwright.study.quality_texts import TextFigures
+from tailwright.study.quality.drift import Drift
+from tailwright.study.quality.figures import MethodQuality
+from tailwright.study.quality.texts import TextFigures
 
 Rows = list[list[str]]
 NOTHING = "-"

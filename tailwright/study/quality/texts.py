@@ -15,8 +15,8 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.text.words import tokenise
 from tailwright.kernels.ngrams import distinct_in_rows, matched_words, number_ngrams, shared_ngrams
 from tailwright.streams import stream
-from tailwright.study.quality_bleu import ORDERS, bleu, self_bleu
-from tailwright.study.quality_sources import Pairing
+from tailwright.study.quality.bleu import ORDERS, bleu, self_bleu
+from tailwright.study.quality.sources import Pairing
 
 DISTINCT_ORDERS = (1, 2, 3)
 LOOP_ORDER = 3

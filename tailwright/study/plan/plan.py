@@ -39,9 +39,9 @@ from tailwright.augmentation import augmenter
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.training import check_door
-from tailwright.study.cells import Cell
-from tailwright.study.plan_file import Table, read_table
-from tailwright.study.plan_parts import Augmentation, Data, System, augmentations_in, datasets_in, systems_in
+from tailwright.study.plan.axes import Augmentation, Data, System, augmentations_in, datasets_in, systems_in
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.toml_table import Table, read_table
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 _KEYS = (

@@ -18,9 +18,9 @@ from tailwright.evaluation.bootstrap import Difference, difference, holm_adjuste
 from tailwright.evaluation.draws import DRAWS, Drawn, Draws
 from tailwright.evaluation.row_parts import WEIGHTED, row_parts
 from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
-from tailwright.study.cells import BASELINE
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 ALL = "all"
 SLICES = ("head", "torso", "tail", "unseen")

@@ -28,7 +28,7 @@ from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import ranked
 from tailwright.runs.run import Run
 from tailwright.streams import stream
-from tailwright.study.quality_sources import Pairing
+from tailwright.study.quality.sources import Pairing
 
 KS = (1, 3, 5)
 DRIFT_ROWS = 10_000

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean
 
-from tailwright.study.cells import Cell
+from tailwright.study.plan.cells import Cell
 
 
 class Estimate:

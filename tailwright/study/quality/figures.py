@@ -16,10 +16,10 @@ from typing import Any
 
 from tailwright.data.corpus import Corpus
 from tailwright.runs.run import Run
-from tailwright.study.quality_drift import Drift, drift, refuse_other_labels
-from tailwright.study.quality_examples import Example, examples
-from tailwright.study.quality_sources import Pairing, pairings
-from tailwright.study.quality_texts import PairFigures, TextFigures, equal_to_training, measure
+from tailwright.study.quality.drift import Drift, drift, refuse_other_labels
+from tailwright.study.quality.examples import Example, examples
+from tailwright.study.quality.sources import Pairing, pairings
+from tailwright.study.quality.texts import PairFigures, TextFigures, equal_to_training, measure
 
 EXAMPLES = 9
 

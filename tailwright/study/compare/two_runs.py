@@ -15,9 +15,9 @@ from tailwright.evaluation.compare import label_hits
 from tailwright.evaluation.draws import DRAWS
 from tailwright.labels import head_torso_tail
 from tailwright.runs import load
-from tailwright.study.comparisons import ALL, SLICES, Judge, fit_for
-from tailwright.study.exam import Exam, read_source
-from tailwright.study.outcomes import Outcome, outcome_of_run
+from tailwright.study.compare.comparisons import ALL, SLICES, Judge, fit_for
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 METRICS = ("P@1", "P@5", "PSP@5", "R@10")
 HITS_AT = 5

@@ -29,7 +29,7 @@ from tailwright.runs.run import load
 from tailwright.store import open_folder, writing
 from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
-from tailwright.study.cells import BASELINE, Cell, cell_from
+from tailwright.study.plan.cells import BASELINE, Cell, cell_from
 
 LISTING = "cells.json"
 _OTHERS = {"key": str, "metrics": dict, "searched": dict, "chosen": dict}

@@ -10,7 +10,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.demo import demo_corpus
 from tailwright.data.read import read
 from tailwright.errors import InputError, quoted
-from tailwright.study.cells import Cell
+from tailwright.study.plan.cells import Cell
 
 DEMO = "demo"
 

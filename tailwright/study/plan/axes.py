@@ -18,9 +18,9 @@ from tailwright.augmentation import augmenter
 from tailwright.errors import InputError, quoted
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.study.cells import BASELINE, Cell
-from tailwright.study.exam import DEMO
-from tailwright.study.plan_file import Table
+from tailwright.study.plan.cells import BASELINE, Cell
+from tailwright.study.plan.toml_table import Table
+from tailwright.study.run.exam import DEMO
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 
