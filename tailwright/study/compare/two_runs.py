@@ -14,7 +14,7 @@ from tailwright.evaluation.bootstrap import Difference, difference, holm_adjuste
 from tailwright.evaluation.compare import label_hits
 from tailwright.evaluation.draws import DRAWS
 from tailwright.labels import head_torso_tail
-from tailwright.runs import load
+from tailwright.runs.run import read_facts
 from tailwright.study.compare.comparisons import ALL, SLICES, Judge, fit_for
 from tailwright.study.run.exam import Exam, read_source
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
@@ -88,7 +88,7 @@ def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int
 
 def _common_corpus(first: Path, second: Path) -> Corpus:
     """What both runs were trained on, by their own word."""
-    one, other = (load(folder).data for folder in (first, second))
+    one, other = (read_facts(folder).data.path for folder in (first, second))
     for folder, source in ((first, one), (second, other)):
         if not source:
             raise InputError("does not say which data it was trained on", expected="--data PATH", path=folder)

@@ -85,7 +85,7 @@ def drift(corpus: Corpus, pairing: Pairing, run: Run, seed: int = 0) -> Drift | 
         new=_figures(after, slices),
         same=_same(before, after),
         seen_sources=run.train_rows == originals and np.array_equal(run.labels.counts, corpus.labels.counts),
-        seen_new=pairing.method in run.augment or _same_place(run.data, corpus.source),
+        seen_new=pairing.method in run.augment or _same_place(run.data.path, corpus.source),
     )
 
 

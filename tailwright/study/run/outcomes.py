@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError, quoted
 from tailwright.runs.evaluation import measured, ranked
-from tailwright.runs.run import load
+from tailwright.runs.run import Run, load
 from tailwright.store import open_folder, writing
 from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
@@ -140,50 +141,52 @@ def listed_cells(study: Path) -> list[tuple[str, Cell]]:
         raise InputError(f"found no list of cells ({error})", path=path) from error
 
 
-def outcome_of_run(run_folder: Path, corpus: Corpus) -> Outcome:
+def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
     """A hand-picked run as an outcome: it ranks the test rows of `corpus` now.
 
-    What the run folder does not say is left at what is usual: all training rows, no validation rows, and
-    label counts without those of augmented rows.
+    A run folder does not say which rows were held out as validation rows; the cell says that none were.
     """
-    run = load(run_folder)
-    name = Path(corpus.source).name or "data"
+    run = load(folder)
     if not corpus.labels.ids.equals(run.labels.ids):
         found = f"found {len(corpus.labels):,} labels"
-        raise InputError(
-            found, expected=f"the {len(run.labels):,} labels of {run_folder}", path=corpus.source
-        )
+        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folder}", path=corpus.source)
     if corpus.test is None:
         raise InputError("found no test rows", expected="test rows to judge by", path=corpus.source)
     cell = Cell(
-        dataset=name,
+        dataset=Path(corpus.source).name or "data",
         path=corpus.source,
-        model=run.model.card.name,
+        model=run.name,
         augmentation="+".join(run.augment) or BASELINE,
         augment=run.augment,
+        augment_settings={applied.name: applied.settings for applied in run.augmentations},
         settings=asdict(run.model.settings),
+        fraction=run.fraction,
         valid=0,
         seed=run.seed,
     )
+    key = cell.key(corpus.digest(), str(folder.resolve()))
+    return replace(judged(run, folder, cell, key, corpus.test), folder=folder)
+
+
+def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset) -> Outcome:
+    """What the cell's run, kept in `folder`, gives on the test rows; they are ranked and measured once."""
     start = time.perf_counter()
-    top = ranked(run, corpus.test)
+    top = ranked(run, test)
     seconds = time.perf_counter() - start
-    log = read_log(run_folder / "log.jsonl")
-    rows = max((event["rows"] for event in log if event.get("phase") == "fit" and "rows" in event), default=0)
+    log = read_log(folder / "log.jsonl")
     return Outcome(
         cell=cell,
-        key=cell.key(corpus.digest(), str(run_folder.resolve())),
-        metrics=measured(run, top, corpus.test),
+        key=key,
+        metrics=measured(run, top, test),
         top=top,
         counts=run.labels.counts,
-        augmented_counts=run.labels.counts.astype(np.float64),
+        augmented_counts=run.augmented_counts,
         train_seconds=seconds_in(log),
         predict_seconds=round(seconds, 3),
         peak_rss_mb=peak_in(log),
         n_train=run.train_rows,
-        n_augmented=max(rows - run.train_rows, 0),
+        n_augmented=run.rows_added,
         log=tuple(log),
-        folder=run_folder,
     )
 
 

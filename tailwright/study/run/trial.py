@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tailwright.augmentation import RowAugmenter, augment, augmenter
+from tailwright.augmentation import augmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.models import models
-from tailwright.runs.evaluation import evaluate, measured, ranked
+from tailwright.runs.evaluation import evaluate
 from tailwright.runs.run import Run, load
 from tailwright.runs.training import finish, train
 from tailwright.store.whole_file import write_whole
@@ -29,7 +29,7 @@ from tailwright.streams import stream
 from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.search import choice_name, choices, chosen
 from tailwright.study.run.exam import Exam
-from tailwright.study.run.outcomes import Outcome, peak_in, read_log, seconds_in
+from tailwright.study.run.outcomes import Outcome, judged
 from tailwright.training.workplace import peak_rss_mb
 
 WATCHED_ROWS = 2000
@@ -59,29 +59,9 @@ def tried(cell: Cell, key: str, exam: Exam, folder: Path, *, curves: bool = Fals
     if cell.search:
         searched, choice = _searched(cell, corpus, folder, watch)
     run = _trained(chosen(cell, choice), corpus, folder / "run", watch)
-    start = time.perf_counter()
-    top = ranked(run, exam.test)
-    predict_seconds = time.perf_counter() - start
-    log = read_log(folder / "run" / "log.jsonl")
-    peak = max(peak_rss_mb(), peak_in(log))  # in the log, where an earlier process trained the run
-    added = added_rows(chosen(cell, choice), corpus)
-    return Outcome(
-        cell=cell,
-        key=key,
-        metrics=measured(run, top, exam.test),
-        top=top,
-        counts=corpus.labels.counts,
-        augmented_counts=corpus.labels.counts + _weighted_counts(added, len(corpus.labels)),
-        train_seconds=seconds_in(log),
-        predict_seconds=round(predict_seconds, 3),
-        peak_rss_mb=peak,
-        n_train=len(corpus.train),
-        n_augmented=sum(map(len, added)),
-        searched=searched,
-        chosen=dict(choice),
-        log=tuple(log),
-        folder=folder,
-    )
+    outcome = judged(run, folder / "run", cell, key, exam.test)
+    peak = max(peak_rss_mb(), outcome.peak_rss_mb)  # an earlier process may have trained the run
+    return replace(outcome, peak_rss_mb=peak, searched=searched, chosen=dict(choice), folder=folder)
 
 
 def rows_of(cell: Cell, corpus: Corpus) -> Corpus:
@@ -96,26 +76,6 @@ def watched(corpus: Corpus, test: Dataset) -> dict[str, Dataset]:
         name: rows.take(np.sort(stream(0, f"watch {name}").permutation(len(rows))[:WATCHED_ROWS]))
         for name, rows in {"train": corpus.train, "test": test}.items()
     }
-
-
-def added_rows(cell: Cell, corpus: Corpus) -> list[Dataset]:
-    """What each augmentation of the rows door adds, in turn; a training does not keep them."""
-    added = []
-    for name in cell.augment:
-        method = augmenter(name, cell.augment_settings.get(name))
-        if isinstance(method, RowAugmenter):
-            rows = len(corpus.train)
-            corpus = augment(corpus, method, seed=cell.seed)
-            added.append(corpus.train.take(np.arange(rows, len(corpus.train))))
-    return added
-
-
-def _weighted_counts(added: Sequence[Dataset], labels: int) -> np.ndarray:
-    """(labels,) float64: soft targets of rows, each times its row's weight, summed by label."""
-    counts = np.zeros(labels)
-    for rows in added:
-        counts += rows.targets.astype(np.float64).T @ rows.weights.astype(np.float64)
-    return counts
 
 
 def _trained(cell: Cell, corpus: Corpus, out: Path, watch: Mapping[str, Dataset] | None) -> Run:
@@ -149,12 +109,12 @@ def _searched(
     for number, choice in enumerate(choices(cell)):
         place = folder / "search" / str(number)
         places.append((choice, place))
-        judged = place / "judged.json"
-        if not judged.is_file():
+        metric_file = place / "judged.json"
+        if not metric_file.is_file():
             run = _trained(chosen(cell, choice), corpus, place / "run", watch)
             value = evaluate(run, corpus.valid)[cell.search_metric]
-            write_whole(judged, json.dumps(value).encode())
-        found[choice_name(choice)] = float(json.loads(judged.read_text(encoding="utf-8")))
+            write_whole(metric_file, json.dumps(value).encode())
+        found[choice_name(choice)] = float(json.loads(metric_file.read_text(encoding="utf-8")))
     best, place = max(places, key=lambda tried: found[choice_name(tried[0])])
     if not (folder / "run").exists():
         (place / "run").rename(folder / "run")
