@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -38,13 +39,9 @@ _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "torch", "transformers")
 
 def library_versions() -> dict[str, str]:
     """The versions of tailwright, of Python and of the installed libraries that results depend on."""
-    versions = {"tailwright": __version__, "python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
+    installed = {name: importlib.util.find_spec(name) for name in _LIBRARIES}
+    libraries = {name: metadata.version(name) for name, spec in installed.items() if spec is not None}
+    return {"tailwright": __version__, "python": platform.python_version(), **libraries}
 
 
 class _Facts(BaseModel):
@@ -122,7 +119,7 @@ class Run:
     augmentations: tuple[AppliedAugmentation, ...] = ()
     augmented_counts: np.ndarray = field(default=None)  # type: ignore[arg-type]
     fraction: float = 1.0
-    data: TrainingData = TrainingData()
+    data: TrainingData = field(default_factory=TrainingData)
     versions: dict[str, str] = field(default_factory=library_versions)
 
     def __post_init__(self) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailwright.evaluation.bootstrap import Difference
-from tailwright.study.ledger import AT_LEAST, NOT_ABOVE, Claim
 from tailwright.study.plan.cells import Cell
+from tools.claims.ledger import AT_LEAST, NOT_ABOVE, Claim
 
 HOLDS, FAILS, LEVEL, MIXED = "holds", "does not hold", "=", "mixed"
 UNTESTED, UNTESTABLE = "not yet tested", "cannot be tested here"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,17 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ranked_outcomes import exam, outcome
+from toy_study import plan_of, write_data
 
 from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.study import claims as page
-from tailwright.study.claims import claims_command, claims_page, write_claims
-from tailwright.study.judging import evaluate_claims, matches
-from tailwright.study.ledger import Claim, Published, Side, read_ledger
 from tailwright.study.run.outcomes import list_cells, save_outcome
-from tailwright.study.verdicts import together
+from tailwright.study.run.runner import prepared, run_study
+from tools.claims import page
+from tools.claims.__main__ import main
+from tools.claims.judging import evaluate_claims, matches
+from tools.claims.ledger import Claim, Published, Side, read_ledger
+from tools.claims.page import claims_page, judge_studies, write_claims
+from tools.claims.verdicts import together
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ROOT / "studies" / "claims.toml"
@@ -287,13 +291,13 @@ def test_the_page_has_every_claim_with_figures_effects_and_verdict(tmp_path):
     )
     assert "On models that the paper does not speak of:" in text
     assert "Verdict: **not yet tested**: nonsense not built yet." in text
-    assert "tailwright study claims DIR..." in text
+    assert "python -m tools.claims label-texts" in text
     write_claims(judgements, tmp_path / "new" / "claims.md")
     assert (tmp_path / "new" / "claims.md").read_text(encoding="utf-8") == text
 
 
 def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch):
-    monkeypatch.setattr("tailwright.study.judging.exam_of", lambda cell: EXAM)
+    monkeypatch.setattr("tools.claims.judging.exam_of", lambda cell: EXAM)
     outcomes = [outcome(EXAM, 0.3), soft(0.8)]
     for name, one in zip("ab", outcomes, strict=True):
         save_outcome(one, tmp_path / name / "cells" / one.key)
@@ -304,9 +308,34 @@ def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch)
     monkeypatch.setattr(
         page, "evaluate_claims", lambda ledger, found: evaluate_claims(ledger, found, lambda c: EXAM, 200)
     )
-    judgements = claims_command([tmp_path / "a", tmp_path / "b"], tmp_path / "ledger.toml", tmp_path / "c.md")
+    judgements = judge_studies([tmp_path / "a", tmp_path / "b"], tmp_path / "ledger.toml", tmp_path / "c.md")
     assert [one.verdict for one in judgements] == ["holds"]
     assert "Verdict: **holds**." in (tmp_path / "c.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
+    """The folder of a finished study."""
+    place = tmp_path_factory.mktemp("claims")
+    write_data(place / "data")
+    small = '[datasets]\ntoy = "data"\n[models.popularity]\n[augmentations.none]\n[augmentations.gandalf]\n'
+    run_study(prepared(plan_of(place, small), place / "study"), shown=False)
+    return place / "study"
+
+
+def test_claims_are_judged_by_finished_studies(study, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    written = tmp_path / "claims.md"
+    assert main([str(study), "--out", str(written), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["page"] == str(written)
+    assert len(said["claims"]) > 10
+    assert written.is_file()
+    assert main([str(study), "--ledger", "none.toml", "--out", str(written)]) == 2
+    assert "none.toml" in capsys.readouterr().err
+    assert main([str(tmp_path), "--out", str(written)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "found no study" in line
 
 
 def test_a_side_with_a_name_stands_for_its_settings_and_the_page_says_which(tmp_path):

@@ -16,7 +16,10 @@ from tailwright.labels import head_torso_tail
 from tailwright.models import models
 from tailwright.settings import settings_from
 from tailwright.study.compare.comparisons import ALL, Judge, fit_for
-from tailwright.study.ledger import (
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam, exam_of
+from tailwright.study.run.outcomes import Outcome
+from tools.claims.ledger import (
     ABOVE,
     AT_LEAST,
     FASTER,
@@ -28,10 +31,7 @@ from tailwright.study.ledger import (
     Claim,
     Side,
 )
-from tailwright.study.plan.cells import Cell
-from tailwright.study.run.exam import Exam, exam_of
-from tailwright.study.run.outcomes import Outcome
-from tailwright.study.verdicts import (
+from tools.claims.verdicts import (
     FAILS,
     HOLDS,
     LEVEL,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.sheets import in_markdown
-from tailwright.study.judging import evaluate_claims
-from tailwright.study.ledger import read_ledger
 from tailwright.study.run.outcomes import outcomes_of
-from tailwright.study.verdicts import (
+from tools.claims.judging import evaluate_claims
+from tools.claims.ledger import read_ledger
+from tools.claims.verdicts import (
     FAILS,
     HOLDS,
     LEVEL,
@@ -43,7 +43,7 @@ of other and larger corpora and of larger models: what can be compared is the di
 """
 
 
-def claims_command(folders: Sequence[Path], ledger: Path = LEDGER, out: Path = PAGE) -> list[Judgement]:
+def judge_studies(folders: Sequence[Path], ledger: Path = LEDGER, out: Path = PAGE) -> list[Judgement]:
     """Judge every claim of a ledger by the outcomes in these study folders, and write the page."""
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
     judgements = evaluate_claims(read_ledger(ledger), outcomes)
@@ -100,7 +100,7 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
         "    tailwright study studies/label-texts.toml --out label-texts",
         "    tailwright study studies/text-augmenters.toml --out text-augmenters",
         "    tailwright study studies/long-texts.toml --out long-texts",
-        "    tailwright study claims DIR...",
+        "    python -m tools.claims label-texts text-augmenters long-texts",
         "",
     ]
     return "\n".join(lines)
