@@ -40,7 +40,7 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of the model; OWNER.NAME=VALUE: of an augmentation or part.",
+            help="A setting of the model; OWNER.NAME=VALUE: of an augmentation, a part or a group.",
         ),
     ] = None,
     budget: Annotated[

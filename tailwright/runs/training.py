@@ -24,7 +24,7 @@ from tailwright.augmentation import augment as add_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
-from tailwright.models import Model, models
+from tailwright.models import models
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
@@ -71,7 +71,7 @@ def train(
     of_each = augment_settings or {}
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
-        check_door(kind, methods[name].card.door, name)
+        check_door(model, methods[name].card.door, name)
     if device == "cuda":
         from tailwright.training.devices import device_of
 
@@ -128,12 +128,12 @@ def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
     return rows.targets[start:].astype(np.float64).T @ rows.weights[start:].astype(np.float64)
 
 
-def check_door(kind: type[Model], door: str, method: str) -> None:
+def check_door(model: str, door: str, method: str) -> None:
     """Refuse a model that an augmentation cannot enter, and name those that it can."""
-    if door in kind.card.doors:
+    if door in models.card(model).doors:
         return
-    able = [name for name in models.names() if door in models.get(name).card.doors]
-    found = f"{kind.card.name} cannot be trained with {method}, which enters at the {door} door"
+    able = [name for name in models.names() if door in models.card(name).doors]
+    found = f"{model} cannot be trained with {method}, which enters at the {door} door"
     raise InputError(f"{found}; {method} works with: {', '.join(able)}")
 
 

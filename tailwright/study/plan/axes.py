@@ -97,11 +97,11 @@ def systems_in(top: Table) -> list[System]:
         settings = {key: value for key, value in table.values.items() if key not in {"model", "search"}}
         search = _search(table)
         checked = _located(table)
-        kind = checked(models.get, model)
-        checked(settings_from, kind.Settings, settings)
+        kind = checked(models.settings, model)
+        checked(settings_from, kind, settings)
         for name, values in search.items():
             for value in values:
-                checked(settings_from, kind.Settings, {**settings, **_nested(name, value)})
+                checked(settings_from, kind, {**settings, name: value})
         variant = "" if title == model else title.removeprefix(model).strip(" -_") or title
         found.append(System(title, model, variant, settings, search))
     return found
@@ -171,12 +171,6 @@ def _search(table: Table) -> dict[str, tuple[Any, ...]]:
         if not isinstance(values, list) or not values:
             raise table.wrong(f"search: found {name} = {quoted(values)}", "a list of values to try")
     return {name: tuple(values) for name, values in found.items()}
-
-
-def _nested(name: str, value: Any) -> dict[str, Any]:
-    """`linear.trees` is the setting `trees` in the table `linear`."""
-    owner, dot, setting = name.partition(".")
-    return {owner: {setting: value}} if dot else {name: value}
 
 
 def _located(table: Table) -> Any:

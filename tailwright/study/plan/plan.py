@@ -35,9 +35,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tailwright.augmentation import augmenter
+from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
-from tailwright.models import models
 from tailwright.runs.training import check_door
 from tailwright.study.plan.axes import Augmentation, Data, System, augmentations_in, datasets_in, systems_in
 from tailwright.study.plan.cells import Cell
@@ -162,7 +161,7 @@ def _hindrance(system: System, added: Augmentation) -> str:
     """Why the augmentation has no way into the model; empty if it has."""
     try:
         for name in added.methods:
-            check_door(models.get(system.model), augmenter(name).card.door, name)
+            check_door(system.model, augmenters.card(name).door, name)
     except InputError as error:
         return str(error)
     return ""

@@ -27,8 +27,6 @@ def chosen(cell: Cell, choice: Mapping[str, Any]) -> Cell:
         owner, dot, setting = name.partition(".")
         if dot and owner in cell.augment:
             of_each.setdefault(owner, {})[setting] = value
-        elif dot:
-            settings[owner] = {**settings.get(owner, {}), setting: value}
         else:
             settings[name] = value
     return replace(cell, settings=settings, augment_settings=of_each, search={})
