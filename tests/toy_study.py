@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Corpus
-from tailwright.study.plan.plan import Plan, read_plan
+from tailwright.study.plan.plan import StudyPlan, read_plan
 
 # Quick to start and to train: neither needs torch.
 PLAN = """
@@ -37,7 +38,7 @@ def write_data(folder: Path) -> Path:
     return folder
 
 
-def plan_of(folder: Path, text: str = PLAN) -> Plan:
+def plan_of(folder: Path, text: str = PLAN) -> StudyPlan:
     path = folder / "plan.toml"
     path.write_text(text, encoding="utf-8")
     return read_plan(path)
@@ -55,23 +56,17 @@ def study(plan: Path, out: Path, *options: str) -> subprocess.CompletedProcess[s
 def is_alive(process: int) -> bool:
     """Whether a process is there and not merely waiting to be reaped."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return False
 
 
 def workers_of(out: Path) -> list[int]:
     """Processes that work on cells of this study."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and entry.name != str(os.getpid()):
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            mine = b"tailwright.study.run.worker" in words and any(
-                w.startswith(os.fsencode(out)) for w in words
-            )
-            if mine and is_alive(int(entry.name)):
-                found.append(int(entry.name))
-    return found
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if "tailwright.study.run.worker" in (words := process.info["cmdline"] or [])
+        and any(word.startswith(str(out)) for word in words)
+        and is_alive(process.pid)
+    ]

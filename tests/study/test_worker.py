@@ -47,14 +47,14 @@ def test_a_cell_that_another_process_works_on_is_left_to_it(folder):
     assert lock is not None
     assert locked(folder) is None
     assert work(folder) == TAKEN
-    os.close(lock)
+    lock.release()
     assert work(folder) == FINISHED
 
 
 def test_a_lock_goes_with_its_process(folder):
     code = (
         "import sys, time; from pathlib import Path; from tailwright.study.run.worker import locked\n"
-        "assert locked(Path(sys.argv[1])) is not None; print('locked', flush=True); time.sleep(600)"
+        "lock = locked(Path(sys.argv[1])); assert lock is not None; print('locked', flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"locked\n"
@@ -62,7 +62,7 @@ def test_a_lock_goes_with_its_process(folder):
         holder.kill()
     lock = locked(folder)
     assert lock is not None
-    os.close(lock)
+    lock.release()
 
 
 @pytest.mark.parametrize("changed", ["data", "code"])

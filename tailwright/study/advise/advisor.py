@@ -1,9 +1,9 @@
 """The advisor: which augmentation helps this model on this corpus, found by short probes within a budget.
 
-Successive halving. Every candidate is trained on a miniature of the corpus and judged on held-out training
+Successive halving. Every contender is trained on a miniature of the corpus and judged on held-out training
 rows; the better half goes on to a larger miniature and another seed, beside training without augmentation,
 until few are left or the budget is spent. Sizes are chosen so that a round takes its part of the time that is
-left. What is expected of a candidate comes from the largest miniature it was tried on.
+left. What is expected of a contender comes from the largest miniature it was tried on.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ METRICS = ("P@1", "PSP@5", "nDCG@5", "R@10")
 VALID = 0.1
 ROWS_TO_BEGIN_WITH = 2_000  # fewer say little, and starting a training takes as long as running it
 SIGNIFICANT = 0.05
-MOST_SEEDS = 3  # of the last candidates, where the budget allows it
+MOST_SEEDS = 3  # of the last contenders, where the budget allows it
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Contender:
     """An augmentation with settings; without a method it is the baseline."""
 
     method: str = ""
@@ -61,7 +61,7 @@ class Candidate:
 class Probe:
     """One short training: what it was, what it took, and the parts of its metrics, overall and by slice."""
 
-    candidate: Candidate
+    contender: Contender
     round: int
     share: float  # of the labels
     rows: int
@@ -73,12 +73,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A candidate's place: what it gains over no augmentation, by slice and metric, and how sure that is.
+    """A contender's place: what it gains over no augmentation, by slice and metric, and how sure that is.
 
-    `p` is of the metric that is ranked by, with Holm's correction for the candidates tried beside it.
+    `p` is of the metric that is ranked by, with Holm's correction for the contenders tried beside it.
     """
 
-    candidate: Candidate
+    contender: Contender
     share: float
     rows: int
     labels: int
@@ -89,18 +89,18 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Advice:
-    """Candidates from best to worst, the one to use, and all that was tried."""
+    """Contenders from best to worst, the one to use, and all that was tried."""
 
     model: str
     metric: str
     ranking: tuple[Ranked, ...]
-    chosen: Candidate
+    chosen: Contender
     reason: str
     probes: tuple[Probe, ...]
     seconds: float
 
 
-def candidates_for(model: str, corpus: Corpus) -> list[Candidate]:
+def contenders_for(model: str, corpus: Corpus) -> list[Contender]:
     """All that can be tried: the methods at the model's doors, each with the settings worth a try."""
     doors = models.get(model).card.doors
     unmet = set() if any(corpus.labels.texts.to_pylist()) else {"label texts"}
@@ -110,7 +110,7 @@ def candidates_for(model: str, corpus: Corpus) -> list[Candidate]:
     for name in augmenters.names():
         kind = augmenters.get(name)
         if kind.card.door in doors and not unmet.intersection(kind.card.needs):
-            found += [Candidate(name, settings) for settings in kind.probes]
+            found += [Contender(name, settings) for settings in kind.probes]
     return found
 
 
@@ -120,7 +120,7 @@ def advise(
     *,
     metric: str = "PSP@5",
     budget: float = 600.0,
-    candidates: Sequence[Candidate] | None = None,
+    contenders: Sequence[Contender] | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
@@ -136,8 +136,8 @@ def advise(
     corpus = corpus.split(VALID, seed=0)
     if corpus.valid is None or not len(corpus.valid) or not len(corpus.train):
         raise InputError("found too few rows to hold some out", expected="10 training rows or more")
-    tried = list(candidates_for(model, corpus) if candidates is None else candidates)
-    search = _Search(corpus, model, metric, budget, seed, clock)
+    tried = list(contenders_for(model, corpus) if contenders is None else contenders)
+    search = _Halving(corpus, model, metric, budget, seed, clock)
     with progress(f"probes of {model}", round(budget), "seconds") as advance:
         search.advance = advance
         left, rounds = tried, 1 + max(1, math.ceil(math.log2(max(len(tried), 1))))
@@ -151,7 +151,7 @@ def advise(
     return search.advice(tried)
 
 
-class _Search:
+class _Halving:
     """The state of one search: the probes so far, and the clock."""
 
     def __init__(
@@ -173,42 +173,42 @@ class _Search:
         self.advance: Callable[[int], None] = lambda n: None
         self._shown = 0
 
-    def round(self, left: Sequence[Candidate], rounds_left: int) -> bool:
+    def round(self, left: Sequence[Contender], rounds_left: int) -> bool:
         """Try the baseline and all that are left, as large as the time allows; False if it does not."""
         share = self._next_share(len(left) + 1, rounds_left)
         number, self.rounds = self.rounds, self.rounds + 1
         part = miniature(self.corpus, share, self.order)
-        for candidate in [Candidate(), *left]:
+        for contender in [Contender(), *left]:
             if self.probes and self._elapsed() + self._expected(share) > self.budget:
                 return False
-            self.probes.append(self._probe(candidate, number, part, share))
+            self.probes.append(self._probe(contender, number, part, share))
             self._show()
         self.share = share
         self.complete.add(number)
         return True
 
-    def better_half(self, left: Sequence[Candidate]) -> list[Candidate]:
+    def better_half(self, left: Sequence[Contender]) -> list[Contender]:
         """Those of the last round whose gain is larger: half of them, but not fewer than two."""
-        placed = sorted(left, key=lambda candidate: -self._ranked(candidate).gains["all"][self.metric].mean)
+        placed = sorted(left, key=lambda contender: -self._ranked(contender).gains["all"][self.metric].mean)
         return placed[: max(2, math.ceil(len(placed) / 2))]
 
-    def advice(self, tried: Sequence[Candidate]) -> Advice:
+    def advice(self, tried: Sequence[Contender]) -> Advice:
         """What the probes say. Those that came further stand before those that did not."""
-        known = [self._ranked(candidate) for candidate in tried if self._of(candidate)]
+        known = [self._ranked(contender) for contender in tried if self._of(contender)]
         known = [entry for entry in known if entry.gains]
         known.sort(key=lambda entry: (-entry.share, -entry.seeds, -entry.gains["all"][self.metric].mean))
         adjusted = holm([entry.gains["all"][self.metric].p for entry in known])
         ranking = tuple(
-            Ranked(e.candidate, e.share, e.rows, e.labels, e.seeds, e.gains, float(p))
+            Ranked(e.contender, e.share, e.rows, e.labels, e.seeds, e.gains, float(p))
             for e, p in zip(known, adjusted, strict=True)
         )
-        chosen, reason = Candidate(), "no augmentation could be tried within the budget"
+        chosen, reason = Contender(), "no augmentation could be tried within the budget"
         if ranking:
             first = ranking[0]
             gain = first.gains["all"][self.metric]
             sure = first.p < SIGNIFICANT and gain.mean > 0
-            chosen = first.candidate if sure else Candidate()
-            said = f"{first.candidate.name} changes {self.metric} by {gain.mean:+.2f} points"
+            chosen = first.contender if sure else Contender()
+            said = f"{first.contender.name} changes {self.metric} by {gain.mean:+.2f} points"
             reason = f"{said} ({gain.low:+.2f} to {gain.high:+.2f})"
             if not sure:
                 reason += ", which is no gain beyond noise"
@@ -216,13 +216,13 @@ class _Search:
             self.model, self.metric, ranking, chosen, reason, tuple(self.probes), self.clock() - self.start
         )
 
-    def _probe(self, candidate: Candidate, number: int, part: Corpus, share: float) -> Probe:
+    def _probe(self, contender: Contender, number: int, part: Corpus, share: float) -> Probe:
         start, seed = self.clock(), self.seed + number
         run = train(
             part,
             self.model,
-            augment=[candidate.method] if candidate.method else [],
-            augment_settings={candidate.method: candidate.settings} if candidate.method else None,
+            augment=[contender.method] if contender.method else [],
+            augment_settings={contender.method: contender.settings} if contender.method else None,
             seed=seed,
         )
         valid = part.splits()["valid"]
@@ -236,31 +236,31 @@ class _Search:
             if mask[valid.targets.indices].any()
         }
         seconds = self.clock() - start
-        return Probe(candidate, number, share, len(part.train), len(counts), seed, seconds, parts)
+        return Probe(contender, number, share, len(part.train), len(counts), seed, seconds, parts)
 
-    def _of(self, candidate: Candidate) -> list[Probe]:
-        """The probes of a candidate on the largest miniature it was tried on.
+    def _of(self, contender: Contender) -> list[Probe]:
+        """The probes of a contender on the largest miniature it was tried on.
 
         A round that the budget cut short says nothing of those that it did not come to, so it counts only
         where there is no other.
         """
-        mine = [p for p in self.probes if p.candidate == candidate]
+        mine = [p for p in self.probes if p.contender == contender]
         mine = [p for p in mine if p.round in self.complete or not self.complete]
         if not mine:
             return []
         share = max(p.share for p in mine)
         return [p for p in mine if p.share == share]
 
-    def _ranked(self, candidate: Candidate) -> Ranked:
-        mine = self._of(candidate)
-        plain = {p.seed: p for p in self.probes if not p.candidate.method and p.share == mine[0].share}
+    def _ranked(self, contender: Contender) -> Ranked:
+        mine = self._of(contender)
+        plain = {p.seed: p for p in self.probes if not p.contender.method and p.share == mine[0].share}
         before = [plain[p.seed] for p in mine]
         gains = {
             name: paired_bootstrap([p.parts[name] for p in before], [p.parts[name] for p in mine])
             for name in mine[0].parts
         }
         last = mine[-1]
-        return Ranked(candidate, last.share, last.rows, last.labels, len(mine), gains, 1.0)
+        return Ranked(contender, last.share, last.rows, last.labels, len(mine), gains, 1.0)
 
     def _next_share(self, trainings: int, rounds_left: int) -> float:
         """As many labels as the time left for this round allows; never fewer than in the round before."""

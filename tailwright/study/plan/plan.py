@@ -1,4 +1,4 @@
-"""`Plan`: the experiment that a TOML file describes, as the list of cells to train.
+"""`StudyPlan`: the experiment that a TOML file describes, as the list of cells to train.
 
     title = "Label texts on short texts"
     seeds = [0, 1, 2]
@@ -50,7 +50,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """A study before it is run.
 
     | field | meaning |
@@ -87,7 +87,7 @@ class Plan:
         return [self.listed[place] for *_, place in sorted(order)]
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> StudyPlan:
     """The plan in a TOML file; anything wrong in it is an InputError that names the key."""
     top = read_table(path)
     top.refuse_other_keys(_KEYS)
@@ -105,7 +105,7 @@ def read_plan(path: Path) -> Plan:
     listed, left_out = _crossed(top, pattern, data, systems, augmentations)
     if not listed:
         raise top.wrong("found no cell that can be trained", "; ".join(left_out))
-    return Plan(
+    return StudyPlan(
         title=top.text("title", path.stem),
         metrics=metrics,
         against=_against(top, systems),

@@ -31,7 +31,7 @@ from tailwright.store.errors import errors_of_writing
 from tailwright.store.whole_file import write_whole
 from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.estimate import Estimate, in_words
-from tailwright.study.plan.plan import Plan, is_asked_for
+from tailwright.study.plan.plan import StudyPlan, is_asked_for
 from tailwright.study.run.display import Display, display
 from tailwright.study.run.exam import Exam, read_source
 from tailwright.study.run.outcomes import is_finished, list_cells
@@ -47,7 +47,7 @@ SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
 class Study:
     """A plan in its folder: the key of every cell, and how far it has come."""
 
-    plan: Plan
+    plan: StudyPlan
     folder: Path
     cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
 
@@ -88,7 +88,7 @@ class Ran:
     seconds: float = 0.0
 
 
-def prepared(plan: Plan, folder: Path) -> Study:
+def prepared(plan: StudyPlan, folder: Path) -> Study:
     """The study in its folder, with the data of its cells read for their keys. Nothing is run or written."""
     digests: dict[str, str] = {}
     codes: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -196,7 +196,7 @@ class _Shift:
             lock = locked(self.study.place(key))
             if lock is None:
                 continue
-            os.close(lock)
+            lock.release()
             self.elsewhere.remove(key)
             if self.study.is_finished(key):
                 self.ran.finished += 1

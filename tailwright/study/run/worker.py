@@ -16,6 +16,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from filelock import BaseFileLock, FileLock, Timeout
+
 from tailwright.errors import TailwrightError
 from tailwright.store.strict_json import decode
 
@@ -23,15 +25,14 @@ FINISHED, FAILED, NO_SPACE, TAKEN = 0, 1, 74, 75
 ASKED, LOCK = "cell.json", "lock"
 
 
-def locked(folder: Path) -> int | None:
-    """An open file that locks the cell's folder, or None if another process has it."""
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def locked(folder: Path) -> BaseFileLock | None:
+    """The lock of the cell's folder, held until it is released; None if another process holds it."""
+    lock = FileLock(folder / LOCK, fallback_to_soft=False)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
+        lock.acquire(blocking=False)
+    except Timeout:
         return None
-    return handle
+    return lock
 
 
 def end_with_the_parent(pipe: int) -> None:
@@ -63,7 +64,7 @@ def work(folder: Path) -> int:
         print(_said(error), file=sys.stderr)
         return NO_SPACE if _is_full(error) else FAILED
     finally:
-        os.close(lock)
+        lock.release()
     return FINISHED
 
 
