@@ -9,6 +9,9 @@ import numpy as np
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
+from tailwright.evaluation import metrics_at_k, sliced_metrics
+from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
+from tailwright.runs.evaluation import KS
 from tailwright.study.plan.cells import Cell
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
@@ -77,5 +80,15 @@ def outcome(
     counts = figures.pop("counts", judged.labels.counts)
     top = ranking(judged, quality, seed if noise is None else noise)
     standing = {"train_seconds": 10.0, "predict_seconds": 1.0, "peak_rss_mb": 100.0, "n_train": TRAIN_ROWS}
+    figures = {**standing, **figures}
+    metrics = measured(judged, top, counts, figures["n_train"])
     key = cell.key(judged.name, "code")
-    return Outcome(cell, key, {}, top, counts, counts.astype(np.float64), **{**standing, **figures})
+    return Outcome(cell, key, metrics, top, counts, counts.astype(np.float64), **figures)
+
+
+def measured(judged: Exam, top: np.ndarray, counts: np.ndarray, rows: int) -> dict[str, Any]:
+    """The metrics of a ranking by a model that was trained on `rows` rows with these label counts."""
+    weights = PROPENSITY_PRESETS["default"].inverse(counts, rows) if rows >= 3 else None
+    known = (top, judged.test.targets, weights)
+    slices = sliced_metrics(*known, head_torso_tail(counts), KS, judged.test.excluded)
+    return {**metrics_at_k(*known, KS, judged.test.excluded), "slices": slices}

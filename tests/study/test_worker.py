@@ -54,7 +54,8 @@ def test_a_cell_that_another_process_works_on_is_left_to_it(folder):
 def test_a_lock_goes_with_its_process(folder):
     code = (
         "import sys, time; from pathlib import Path; from tailwright.study.run.worker import locked\n"
-        "lock = locked(Path(sys.argv[1])); assert lock is not None; print('locked', flush=True); time.sleep(600)"
+        "lock = locked(Path(sys.argv[1])); assert lock is not None\n"
+        "print('locked', flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"locked\n"

@@ -234,7 +234,8 @@ def _table(
         for line, seeds in drawn.items():
             if not seeds[0].counted.any():
                 continue
-            by_metric = dict(zip(metrics, np.stack([s.values for s in seeds], axis=1).tolist(), strict=True))
+            measured = [_metrics_on(name, outcome) for outcome in lines[line]]
+            by_metric = {metric: [float(of_seed[metric]) for of_seed in measured] for metric in metrics}
             means[line][name] = {metric: statistics.fmean(values) for metric, values in by_metric.items()}
             spreads[line][name] = {
                 metric: statistics.stdev(values) if len(values) > 1 else None
@@ -247,7 +248,7 @@ def _table(
                     if gain is not None:
                         gains[line, name, metric] = gain
         if name == ALL:
-            best = _best(drawn, metrics)
+            best = _best(drawn, {line: by_slice[ALL] for line, by_slice in means.items()}, metrics)
     adjusted = _adjusted(gains)
     entries = tuple(
         Entry(line[0], line[1], seeds, means[line], spreads[line], adjusted.get(line, {}))
@@ -270,10 +271,20 @@ def _adjusted(
     return found
 
 
-def _best(drawn: Mapping[tuple[str, str], Sequence[Drawn]], metrics: Sequence[str]) -> dict[str, Best]:
+def _metrics_on(labels: str, outcome: Outcome) -> Mapping[str, float]:
+    """The metrics that the cell was found to have, on all labels or on those of a slice."""
+    found: Mapping[str, float] = outcome.metrics if labels == ALL else outcome.metrics["slices"][labels]
+    return found
+
+
+def _best(
+    drawn: Mapping[tuple[str, str], Sequence[Drawn]],
+    means: Mapping[tuple[str, str], Mapping[str, float]],
+    metrics: Sequence[str],
+) -> dict[str, Best]:
     """Of each metric: the best entry against each other, Holm over all of these differences of the table."""
     lines = list(drawn.values())
-    ranks = {metric: _ranked([_mean(seeds, metric) for seeds in lines]) for metric in metrics}
+    ranks = {metric: _ranked([means[line][metric] for line in drawn]) for metric in metrics}
     places, family = [], []
     for metric, (first, *others) in ranks.items():
         for other in others:
@@ -296,11 +307,6 @@ def _best(drawn: Mapping[tuple[str, str], Sequence[Drawn]], metrics: Sequence[st
 def _ranked(means: Sequence[float]) -> list[int]:
     """Places from the highest mean to the lowest; of equal ones the earlier first."""
     return sorted(range(len(means)), key=lambda place: -means[place])
-
-
-def _mean(seeds: Sequence[Drawn], metric: str) -> float:
-    column = seeds[0].metrics.index(metric)
-    return statistics.fmean(float(seed.values[column]) for seed in seeds)
 
 
 def fit_for(metrics: Sequence[str], n_train: int) -> tuple[str, ...]:
