@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test test-slow lint types format bench clean
+.PHONY: help demo test test-slow lint types format bench claims clean
 
 help:        ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -36,6 +36,10 @@ format: $(STAMP) ## rewrite the code in the house format
 
 bench: $(STAMP) ## every benchmark, JSON on stdout
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
+
+STUDIES ?= label-texts text-augmenters long-texts
+claims: $(STAMP) ## judge the papers' claims by finished studies: STUDIES="DIR..."
+	$(BIN)/python -m tools.claims $(STUDIES)
 
 clean: ## remove the environment and the caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

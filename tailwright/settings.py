@@ -133,11 +133,15 @@ class NoSettings(Settings):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One setting: its name, with a dot where it is within another, its default and its meaning."""
+    """One setting: its name, with a dot where it is within another, its default, meaning and values.
+
+    `takes` says which values it takes where the default does not: bounds, choices, "or none".
+    """
 
     name: str
     default: Any
     meaning: str
+    takes: str = ""
 
 
 def settings_table(kind: type) -> list[Setting]:
@@ -147,19 +151,32 @@ def settings_table(kind: type) -> list[Setting]:
     ... class Example(Settings):
     ...     trees: int = setting(3, "how many are averaged", least=1)
     >>> settings_table(Example)
-    [Setting(name='trees', default=3, meaning='how many are averaged')]
+    [Setting(name='trees', default=3, meaning='how many are averaged', takes='>= 1')]
     """
     return list(_listed(kind(), ""))
 
 
 def _listed(settings: Any, prefix: str) -> Iterator[Setting]:
+    hints = typing.get_type_hints(type(settings))
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
             yield from _listed(value, f"{prefix}{field.name}.")
         else:
             meaning = field.metadata.get("meaning") or _documented(type(settings)).get(field.name, "")
-            yield Setting(f"{prefix}{field.name}", value, meaning)
+            yield Setting(f"{prefix}{field.name}", value, meaning, _takes(field, hints[field.name]))
+
+
+def _takes(field: dataclasses.Field[Any], hint: Any) -> str:
+    """Which values a field takes, in words; empty where any of its type will do."""
+    kinds = _kinds(hint)
+    words = [str(choice) for kind in kinds for choice in _choices(kind)]
+    bounds = field.metadata.get("bounds", Bounds())
+    if bounds != Bounds():
+        words.append(str(bounds))
+    if type(None) in kinds:
+        words.append("none")
+    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _documented(kind: type) -> dict[str, str]:

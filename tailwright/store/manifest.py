@@ -14,7 +14,7 @@ from tailwright.store import strict_json
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
 from tailwright.store.paths import aside_of, check_name, file_inside
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 << 20
 
@@ -112,7 +112,8 @@ def _check_version(content: object, path: Path) -> None:
     version = content.get("version")
     if type(version) is not int or version == FORMAT_VERSION:
         return
-    advice = "upgrade tailwright" if version > FORMAT_VERSION else "make the folder again"
-    raise DamagedFolderError(
-        f"format version {quoted(version)}", expected=f"version {FORMAT_VERSION}; {advice}", path=path
-    )
+    found, advice = f"format version {quoted(version)}", "upgrade tailwright"
+    if version < FORMAT_VERSION:
+        found += ", which an earlier version of tailwright wrote"
+        advice = "train the run again" if content.get("kind") == "run" else "make the folder again"
+    raise DamagedFolderError(found, expected=f"version {FORMAT_VERSION}; {advice}", path=path)

@@ -24,14 +24,14 @@ from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError, MissingExtraError
-from tailwright.study.cells import Cell
-from tailwright.study.comparisons import compare_all
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.compare.comparisons import compare_all
+from tailwright.study.plan.cells import Cell
 from tailwright.study.report import document, explorer, write_report
 from tailwright.study.report.explorer import SHOWN, explorer_section
 from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.picked import picked_outcomes
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 PLOTLY = "window.Plotly = {}; // </script>"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ranked_outcomes import LABELS, exam, outcome
 
-from tailwright.study.comparisons import gain_by_frequency
+from tailwright.study.compare.comparisons import gain_by_frequency
 from tailwright.study.report.cost import cost_section
 from tailwright.study.report.curves import curves_section
 from tailwright.study.report.distribution import distribution_section

@@ -9,9 +9,8 @@ import numpy as np
 
 from tailwright.models import Model, models
 from tailwright.runs.run import load
-from tailwright.study.cells import BASELINE
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.quality.similarity import KINDS, RANDOM, similarities
 from tailwright.study.report.parts import (
     COLOURS,
     Section,
@@ -22,8 +21,9 @@ from tailwright.study.report.parts import (
     section_of_views,
     see_through,
 )
-from tailwright.study.similarity import KINDS, RANDOM, similarities
-from tailwright.study.trial import rows_of
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
+from tailwright.study.run.trial import rows_of
 
 _ABOUT = (
     "Cosine similarity, in the space of the model's text encoder, of training rows to other texts: a "

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tailwright.study.outcomes import Outcome
 from tailwright.study.report.parts import (
     SYMBOLS,
     Section,
@@ -17,6 +16,7 @@ from tailwright.study.report.parts import (
     plain,
     section_of_views,
 )
+from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
     "Seconds of training against quality, means over seeds; the shape is the model, the colour the "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tailwright.study.outcomes import Outcome
 from tailwright.study.report.parts import (
     Section,
     View,
@@ -16,6 +15,7 @@ from tailwright.study.report.parts import (
     plain,
     section_of_views,
 )
+from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
     "The first seed of each augmentation, epoch by epoch. Where rows were watched, P@1 on training rows "

@@ -8,7 +8,6 @@ import numpy as np
 
 from tailwright.data.rank_frequency import rank_frequency
 from tailwright.labels import TailThresholds
-from tailwright.study.outcomes import Outcome
 from tailwright.study.report.parts import (
     COLOURS,
     Section,
@@ -18,6 +17,7 @@ from tailwright.study.report.parts import (
     plain,
     section_of_views,
 )
+from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
     "Training rows of each label, the most frequent label first, both axes logarithmic. Rows that an "

@@ -11,9 +11,9 @@ from scipy import sparse
 from tailwright.evaluation.judged import judge
 from tailwright.evaluation.page import paragraph
 from tailwright.streams import stream
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
 from tailwright.study.report.parts import Section, by_place, percent, short
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 SHOWN = 5
 # What all test rows of a report may take in the file, in bytes; more are sampled.

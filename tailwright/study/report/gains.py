@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tailwright.evaluation.bootstrap import Difference
-from tailwright.study.cells import BASELINE
-from tailwright.study.comparisons import gain_by_frequency
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.compare.comparisons import gain_by_frequency
+from tailwright.study.plan.cells import BASELINE
 from tailwright.study.report.parts import (
     Figure,
     Section,
@@ -20,6 +18,8 @@ from tailwright.study.report.parts import (
     section_of_views,
     see_through,
 )
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 METRIC = "R@10"
 DRAWS = 1000  # enough for a band; verdicts stand in the table of metrics

@@ -8,8 +8,8 @@ from importlib import metadata
 
 from tailwright import __version__
 from tailwright.evaluation.page import commands, escaped, paragraph, table
-from tailwright.study.outcomes import Outcome
 from tailwright.study.report.parts import Section, percent
+from tailwright.study.run.outcomes import Outcome
 
 _LIBRARIES = ("numpy", "scipy", "numba", "torch", "pyarrow")
 _HEADER = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tailwright.evaluation.bootstrap import Difference
 from tailwright.evaluation.page import escaped
 from tailwright.labels import TailThresholds
-from tailwright.study.comparisons import ALL, SLICES, Comparison, Entry
+from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry
 from tailwright.study.report.parts import Section, percent
 
 WORDS = ("dataset", "training rows", "labels", "model", "augmentation")

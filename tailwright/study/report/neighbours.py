@@ -9,8 +9,8 @@ import numpy as np
 from tailwright.labels import correlation_graph, head_torso_tail
 from tailwright.labels.neighbours import neighbours, shared_rows
 from tailwright.streams import stream
-from tailwright.study.exam import Exam
 from tailwright.study.report.parts import COLOURS, Section, View, layout, plain, section_of_views, short
+from tailwright.study.run.exam import Exam
 
 _ABOUT = (
     "The companions of six labels in the correlation graph of all training rows: visits of a random walk "

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tailwright.evaluation.page import escaped
-from tailwright.study.cells import BASELINE
-from tailwright.study.outcomes import Outcome
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.outcomes import Outcome
 
 Figure: TypeAlias = dict[str, Any]  # {"data": traces, "layout": layout}, as Plotly.newPlot takes them
 

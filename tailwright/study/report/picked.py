@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
-from tailwright.runs.run import load
-from tailwright.study.cells import BASELINE
-from tailwright.study.exam import Exam, read_source
-from tailwright.study.outcomes import Outcome, outcome_of_run
+from tailwright.runs.run import read_facts
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 
 def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[list[Outcome], dict[str, Exam]]:
@@ -24,16 +24,13 @@ def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[lis
     outcomes: list[Outcome] = []
     exams: dict[str, Exam] = {}
     for folder in runs:
-        source = str(data) if data is not None else load(folder).data
+        source = str(data) if data is not None else read_facts(folder).data.path
         if not source:
             raise InputError("does not say what it was trained on", expected="--data PATH", path=folder)
         if source not in corpora:
             corpora[source] = read_source(source)
         corpus = corpora[source]
         outcome = outcome_of_run(folder, corpus)
-        # A run folder does not say its share of the training rows, but how many it was given.
-        share = float(f"{outcome.n_train / max(len(corpus.train), 1):.3g}")
-        outcome = replace(outcome, cell=replace(outcome.cell, fraction=share if 0 < share <= 1 else 1.0))
         name = outcome.cell.dataset
         if exams.setdefault(name, Exam(name, corpus)).corpus is not corpus:
             raise InputError(f"found two datasets called {name}", expected="runs on one of them", path=folder)

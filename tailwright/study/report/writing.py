@@ -8,10 +8,8 @@ from pathlib import Path
 from tailwright import __version__
 from tailwright.errors import InputError
 from tailwright.evaluation.page import paragraph, refuse_unwritable, write_page
-from tailwright.study.cells import BASELINE
-from tailwright.study.comparisons import Comparison, compare_all
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
+from tailwright.study.compare.comparisons import Comparison, compare_all
+from tailwright.study.plan.cells import BASELINE
 from tailwright.study.report.closeness import closeness_section
 from tailwright.study.report.cost import cost_section
 from tailwright.study.report.curves import curves_section
@@ -23,6 +21,8 @@ from tailwright.study.report.making import making_section
 from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.neighbours import neighbours_section
 from tailwright.study.report.parts import Section, augmentations_of, colours_of
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
 
 METRICS = ("P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5", "R@10")
 
