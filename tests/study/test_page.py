@@ -11,58 +11,73 @@ import pytest
 from html_reading import Reading
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 
 from tailwright.errors import InputError, TailwrightError
-from tailwright.evaluation.page import (
-    commands,
-    escaped,
-    page,
-    paragraph,
-    refuse_unwritable,
-    section,
-    table,
-    write_page,
-)
+from tailwright.study.page.html import refuse_unwritable, templates, write_page
+
+PAGE = """{% extends "page.html.j2" %}{% import "macros.html.j2" as macros %}
+{% block main %}<p>{{ text }}</p>
+<section><h2>{{ text }}</h2>{{ macros.commands(lines) }}</section>{% endblock %}
+{% block footer %} {{ text }}{% endblock %}"""
+
+
+def rendered(source: str, **values) -> str:
+    """A template, given as text, with these values."""
+    return templates().from_string(source).render(values)
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="\ufffe\uffff")))
 def test_any_text_comes_back_as_it_was_and_opens_no_tag(text):
-    reading = Reading(f"<p>x{escaped(text)}x</p>")
+    reading = Reading(rendered("<p>x{{ text }}x</p>", text=text))
     assert (reading.tags, "".join(t for _, t in reading.texts)) == ([("p", {})], f"x{text}x")
-    reading = Reading(f'<p title="{escaped(text)}">x</p>')
+    reading = Reading(rendered('<p title="{{ text }}">x</p>', text=text))
     assert reading.tags == [("p", {"title": text})]
 
 
 def test_what_html_has_no_place_for_is_replaced():
-    assert escaped("a\x00b\x1bc\ud800d\te") == "a\ufffdb\ufffdc\ufffdd\te"
+    assert rendered("{{ text }}", text="a\x00b\x1bc\ud800d\te") == "a\ufffdb\ufffdc\ufffdd\te"
 
 
 def test_a_table_names_its_rows_and_columns():
-    made = table(["model", "P@1"], [["<twin>", "1.00"], ["b", "2.00"]], "A & B", best={(1, 1)})
-    reading = Reading(made)
+    html = rendered(
+        "{% import 'macros.html.j2' as macros %}{{ macros.table(header, rows, caption, best) }}",
+        header=["model", "P@1"],
+        rows=[["<twin>", "1.00"], ["b", "2.00"]],
+        caption="A & B",
+        best={(1, 1)},
+    )
+    reading = Reading(html)
     assert reading.wrong == []
     assert reading.of("caption") == ["A & B"]
     assert [attributes["scope"] for tag, attributes in reading.tags if tag == "th"] == ["col"] * 2 + [
         "row"
     ] * 2
     assert reading.of("th") == ["model", "P@1", "<twin>", "b"]
-    assert "<td>1.00</td>" in made
-    assert '<td class="best">2.00</td>' in made
+    assert "<td>1.00</td>" in html
+    assert '<td class="best">2.00</td>' in html
 
 
 def test_a_page_is_whole_and_asks_for_nothing():
-    made = page("T <1>", [paragraph("a < b"), section("S & s", commands(["x > y", "z"]))], footer="<f>")
-    reading = Reading(made)
+    html = rendered(PAGE, title="T <1>", text="a < b", lines=["x > y", "z"])
+    reading = Reading(html)
     assert reading.wrong == []
-    assert made.startswith("<!DOCTYPE html>")
+    assert html.startswith("<!DOCTYPE html>")
     assert reading.of("title") == reading.of("h1") == ["T <1>"]
+    assert reading.of("h2") == ["a < b"]
     assert reading.of("code") == ["x > y\nz"]
+    assert reading.of("p")[-1].endswith("a < b")
     assert ("meta", {"charset": "utf-8"}) in reading.tags
-    assert "prefers-color-scheme: dark" in made
-    assert "@media print" in made
-    assert not {"url(", "@import", "http:", "https:"} & set(made.split())
-    assert "url(" not in made
-    assert "http" not in made
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+    assert not {"url(", "@import", "http:", "https:"} & set(html.split())
+    assert "url(" not in html
+    assert "http" not in html
+
+
+def test_a_name_that_a_template_lacks_is_an_error_and_not_a_blank():
+    with pytest.raises(UndefinedError, match="'title' is undefined"):
+        rendered(PAGE, text="", lines=[])
 
 
 def test_an_old_page_is_replaced(tmp_path):
@@ -117,9 +132,9 @@ def test_a_kill_while_writing_leaves_the_old_page(tmp_path):
     place = tmp_path / "r.html"
     place.write_text("old")
     code = (
-        "import os, sys, time; from pathlib import Path; from tailwright.evaluation import page\n"
+        "import os, sys, time; from pathlib import Path; from tailwright.study.page import html\n"
         "os.fsync = lambda handle: (print('half', flush=True), time.sleep(60))\n"
-        "page.write_page(Path(sys.argv[1]), 'new')"
+        "html.write_page(Path(sys.argv[1]), 'new')"
     )
     writer = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
     try:

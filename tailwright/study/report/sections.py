@@ -1,4 +1,4 @@
-"""What sections of a report are made of: words, HTML, and plots with choices, as plain JSON."""
+"""What sections of a report are made of: HTML, and plots with choices, as plain JSON for Plotly."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tailwright.evaluation.page import escaped
+from markupsafe import Markup
+
+from tailwright.study.page.html import render
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.run.outcomes import Outcome
 
 Figure: TypeAlias = dict[str, Any]  # {"data": traces, "layout": layout}, as Plotly.newPlot takes them
+Place: TypeAlias = tuple[
+    str, ...
+]  # dataset, share of the training rows, system, augmentation; or the first of these
 
-# Mid-tones that can be told apart, also on a dark page and by most of the colour-blind; the first is grey.
+# Mid-tones that can be told apart, on a dark page too and by most of the colour-blind; the first is grey.
 COLOURS = (
     "#8a94a0",
     "#2f7fc1",
@@ -31,7 +36,7 @@ HEIGHT = 420
 
 @dataclass(frozen=True)
 class View:
-    """One plot of several: the value of each choice that leads to it, what is seen, and the plot."""
+    """One plot of several: the value of each choice that leads to it, its summary, and the plot."""
 
     at: tuple[str, ...]
     words: str
@@ -53,15 +58,6 @@ class Views:
                     f"a view of {self.name} must have {len(self.dimensions)} choices, got {view.at}"
                 )
 
-    def html(self) -> str:
-        """The box that the page's script fills; without it the words of the first view are there."""
-        first = self.views[0].words
-        return (
-            f'<div data-views="{escaped(self.name)}"><div class="controls"></div>'
-            f'<p class="said" aria-live="polite">{escaped(first)}</p>'
-            f'<div class="plot" role="img" aria-label="{escaped(first)}"></div></div>'
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """For the page's script."""
         views = [{"at": view.at, "words": view.words, "figure": view.figure} for view in self.views]
@@ -74,15 +70,35 @@ class Section:
 
     anchor: str
     title: str
-    html: str
+    html: Markup
     views: tuple[Views, ...] = ()
     scripts: Mapping[str, Any] = field(default_factory=dict)  # id to plain values for the page's script
 
 
-def section_of_views(anchor: str, title: str, about: str, views: Sequence[View], *dimensions: str) -> Section:
-    """A section that is one plot with choices, under a sentence that says what is drawn."""
+def section_of_views(
+    anchor: str, title: str, about: str, views: Sequence[View], *dimensions: str
+) -> Section | None:
+    """One plot with choices, under a sentence that says what is drawn; None if there is no view."""
+    if not views:
+        return None
     box = Views(anchor, dimensions, tuple(views))
-    return Section(anchor, title, f"<p>{escaped(about)}</p>{box.html()}", (box,))
+    return Section(anchor, title, render(__package__, "views.html.j2", about=about, box=box), (box,))
+
+
+def line(
+    name: str, x: Sequence[Any], y: Sequence[Any], colour: str, hover: str, width: float = 2.5, **more: Any
+) -> dict[str, Any]:
+    """A line of a plot; `hover` is Plotly's template for a point, `more` are other fields of the trace."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(name),
+        "x": x,
+        "y": y,
+        "hovertemplate": f"{hover}<extra>%{{fullData.name}}</extra>",
+        **more,
+        "line": {"color": colour, "width": width, **more.get("line", {})},
+    }
 
 
 def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
@@ -109,7 +125,7 @@ def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
 
 
 def plain(text: object) -> str:
-    """A text as Plotly shows it letter by letter: it reads a little HTML, and data is none.
+    """A text that Plotly shows as it is; it would read some HTML in it.
 
     >>> plain("<b>x</b> & y")
     '&lt;b&gt;x&lt;/b&gt; &amp; y'
@@ -118,7 +134,7 @@ def plain(text: object) -> str:
 
 
 def short(text: str, limit: int) -> str:
-    """A text cut to what fits.
+    """A text cut to a length.
 
     >>> short("abcdef", 4)
     'abc…'
@@ -127,7 +143,7 @@ def short(text: str, limit: int) -> str:
 
 
 def in_words(augmentation: str) -> str:
-    """An augmentation as it is called in a sentence."""
+    """What an augmentation is called in a sentence."""
     return "no augmentation" if augmentation == BASELINE else augmentation
 
 
@@ -138,10 +154,10 @@ def colours_of(names: Sequence[str]) -> dict[str, str]:
     return {BASELINE: COLOURS[0], **coloured}
 
 
-def see_through(colour: str, share: float) -> str:
-    """A colour that lets others through.
+def translucent(colour: str, share: float) -> str:
+    """A colour, partly transparent.
 
-    >>> see_through("#ff8000", 0.2)
+    >>> translucent("#ff8000", 0.2)
     'rgba(255,128,0,0.2)'
     """
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
@@ -163,14 +179,25 @@ def augmentations_of(outcomes: Sequence[Outcome]) -> list[str]:
     return sorted(names, key=lambda name: (name != BASELINE, name))
 
 
-def by_place(outcomes: Sequence[Outcome]) -> dict[tuple[str, float, str, str], list[Outcome]]:
-    """(dataset, fraction, system, augmentation) to its outcomes by seed: the cells that differ in seed alone.
+def by_place(outcomes: Sequence[Outcome]) -> dict[Place, list[Outcome]]:
+    """The outcomes at each place, by seed: the cells that differ in nothing but their seed.
 
-    Datasets by name, the largest fraction first, systems by name, the baseline before what is added to it.
+    Datasets by name, the largest share first, systems by name, the baseline before what is added to it.
     """
     groups: dict[tuple[str, float, str, str], list[Outcome]] = {}
     for outcome in outcomes:
         cell = outcome.cell
         groups.setdefault((cell.dataset, cell.fraction, cell.system, cell.augmentation), []).append(outcome)
     order = sorted(groups, key=lambda at: (at[0], -at[1], at[2], at[3] != BASELINE, at[3]))
-    return {at: sorted(groups[at], key=lambda outcome: outcome.cell.seed) for at in order}
+    return {
+        (at[0], percent(at[1]), *at[2:]): sorted(groups[at], key=lambda outcome: outcome.cell.seed)
+        for at in order
+    }
+
+
+def grouped(places: Mapping[Place, list[Outcome]], first: int) -> dict[Place, dict[Place, list[Outcome]]]:
+    """The places that share their `first` names, each under the names that are left."""
+    groups: dict[Place, dict[Place, list[Outcome]]] = {}
+    for at, outcomes in places.items():
+        groups.setdefault(at[:first], {})[at[first:]] = outcomes
+    return groups

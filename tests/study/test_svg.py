@@ -11,10 +11,20 @@ from html_reading import Reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.evaluation.svg import HEIGHT, WIDTH, Band, _ticks, bars, log_log_curve
+from tailwright.errors import InputError
+from tailwright.study.page import svg
+from tailwright.study.page.svg import HEIGHT, WIDTH, Band, Plot, _ticks, ranked_bars
 
 WORDS = {"title": "a title", "description": "what it shows", "x_label": "rank", "y_label": "rows"}
 NASTY = '<script>alert(1)</script> & "quotes" \x00'
+
+
+def log_log_curve(*values, **more) -> str:
+    return svg.log_log_curve(*values, **more).__html__()
+
+
+def bars(*values, **more) -> str:
+    return svg.bars(*values, **more).__html__()
 
 
 def parsed(plot: str) -> ET.Element:
@@ -109,6 +119,7 @@ def test_no_text_breaks_out_of_a_plot():
         log_log_curve([2.0, 1.0], bands=[Band(NASTY, 1, 2)], **words),
         bars([NASTY], {NASTY: [1.0], "b": [2.0]}, **words),
         bars([], {}, **words),
+        ranked_bars([(NASTY, 1.0)], title=NASTY, description=NASTY, x_label=NASTY).__html__(),
     ):
         reading = Reading(plot)
         assert reading.wrong == []
@@ -147,3 +158,38 @@ def test_every_bar_lies_inside_the_picture(case):
     for bar in rects(plot) if plot.startswith("<svg") else []:
         assert 0 <= bar["x"] <= bar["x"] + bar["width"] <= WIDTH
         assert 0 <= bar["y"] <= bar["y"] + bar["height"] <= HEIGHT
+
+
+def test_ranked_bars_are_in_proportion_and_name_themselves():
+    plot = ranked_bars([("a" * 50, 2.0), ("b", 1.0)], title="t", description="d", x_label="x").__html__()
+    first, second = rects(plot)
+    assert first["width"] == pytest.approx(2 * second["width"], abs=0.2)
+    assert first["x"] == second["x"]
+    assert first["y"] + first["height"] < second["y"]
+    assert {"a" * 29 + "…", "b", "x"} <= set(Reading(plot).of("text"))
+    assert f"{'a' * 50}: 2.00" in Reading(plot).of("title")
+
+
+def test_a_plot_is_a_file_of_its_own_that_needs_no_page(tmp_path):
+    for name, plot in {
+        "bars": svg.bars(["1"], {NASTY: [1.0]}, **WORDS),
+        "curve": svg.log_log_curve([2.0, 1.0], bands=[Band("tail", 1, 2)], **WORDS),
+        "ranked": ranked_bars([("b", 1.0)], title="a title", description="d", x_label="x"),
+    }.items():
+        plot.write(tmp_path / f"{name}.svg")
+        root = ET.parse(tmp_path / f"{name}.svg").getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert texts[-1] == "a title"
+        assert "var(" not in (tmp_path / f"{name}.svg").read_text()
+    Plot("a title", "d").write(tmp_path / "empty.svg")
+    assert "there is nothing to draw" in (tmp_path / "empty.svg").read_text()
+
+
+def test_a_picture_of_another_kind_or_in_no_folder_is_refused(tmp_path):
+    plot = svg.bars(["1"], {"a": [1.0]}, **WORDS)
+    with pytest.raises(InputError, match=r"tail\.png: found \.png, expected \.svg"):
+        plot.write(tmp_path / "tail.png")
+    with pytest.raises(InputError, match="cannot be written"):
+        plot.write(tmp_path / "missing" / "tail.svg")
+    assert list(tmp_path.iterdir()) == []
