@@ -47,22 +47,35 @@ def save_tiny(folder: Path, kind: str, layers: int = 4, dropout: float = 0.1) ->
 
 def save_reader(folder: Path, width: int = 32, layers: int = 1) -> Path:
     """A BERT that knows the words of `tailwright.checks.corpora`, each as one token, and can learn them."""
-    import torch
-    from transformers import BertConfig, BertModel
-
     from tailwright.checks.corpora import odd_corpus, tiny_corpus
 
     texts = []
     for corpus in (tiny_corpus(), odd_corpus()):
         texts += [*corpus.train.texts.to_pylist(), *corpus.labels.texts.to_pylist()]
-    tokenizer = _tokenizer("bert", texts, 1000)
+    return save_encoder_of(folder, texts, width, layers)
+
+
+def save_encoder_of(
+    folder: Path,
+    texts: Sequence[str],
+    width: int = 32,
+    layers: int = 1,
+    positions: int = 40,
+    words: int = 1000,
+) -> Path:
+    """A BERT with random weights over the most frequent words and word pieces of these texts."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    tokenizer = _tokenizer("bert", texts, words)
+    shape = _shape(tokenizer, "bert", width, layers, 0.1) | {"max_position_embeddings": positions}
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(0)
-        made = BertModel(BertConfig(**_shape(tokenizer, "bert", width, layers, 0.1)))
-        for part in made.parameters():
-            if part.dim() > 1:  # wide enough apart that a frozen one tells words from words
-                torch.nn.init.normal_(part, std=0.3)
-    made.save_pretrained(folder)
+        network = BertModel(BertConfig(**shape))
+        for parameter in network.parameters():
+            if parameter.dim() > 1:  # wide enough apart that a frozen one tells words from words
+                torch.nn.init.normal_(parameter, std=0.3)
+    network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
