@@ -54,10 +54,10 @@ class Case(NamedTuple):
     augment: Sequence[str] = ()
 
 
-WORDS = {"epochs": 5, "batch": 32, "width": 48, "max_length": 48, "rate": 5e-3}
-ATTENTION = {**WORDS, "hidden": 16, "layers": "24", "average_from": 3}
-TOKENS = {"encoder": "tiny", "epochs": 4, "batch": 32, "max_tokens": 48, "rate": 1e-3, "head_rate": 1e-2}
-FROZEN = {**TOKENS, "frozen": True}
+WORDS = {"epochs": 12, "batch": 32, "width": 48, "max_length": 48, "rate": 5e-3}
+ATTENTION = {**WORDS, "hidden": 16, "layers": "24", "average_from": 8}
+TOKENS = {"encoder": "tiny", "epochs": 4, "batch": 32, "max_tokens": 48, "rate": 1e-3, "head_rate": 3e-2}
+FROZEN = {**TOKENS, "frozen": True, "epochs": 12, "head_rate": 3e-2}
 SHARED_MLP = {"head": "shared-mlp", "layers": "24,12"}
 TWIN = {"epochs": 2, "batch": 128, "width": 64, "negatives": 256}
 ASTEC = {
@@ -189,9 +189,7 @@ def _fingerprints(sample: Path, options: argparse.Namespace) -> Iterator[dict[st
         from tiny_encoders import save_encoder_of
 
         texts = [*corpus.train.texts.to_pylist(), *corpus.labels.texts.to_pylist()]
-        encoder = str(
-            save_encoder_of(sample / "encoder", texts, width=32, layers=4, positions=64, words=2000)
-        )
+        encoder = str(save_encoder_of(sample / "encoder", texts, width=32, layers=4, positions=64))
     for name, case in CASES.items():
         if options.models and name not in options.models and case.model not in options.models:
             continue
