@@ -21,7 +21,6 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import argparse
-import gzip
 import hashlib
 import json
 import sys
@@ -32,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from corpus_sample import write_sample
 
 import tailwright
 from tailwright.errors import InputError
@@ -125,7 +125,7 @@ def main() -> int:
         os.environ.pop("TAILWRIGHT_SHARED", None)
         for name in options.corpora:
             sample = Path(folder, name)
-            _write_sample(Path(options.data, name), sample, options.rows)
+            write_sample(Path(options.data, name), sample, options.rows, validation=name in WITH_VALIDATION)
             for line in _fingerprints(sample, options):
                 failed |= "error" in line
                 if earlier is None:
@@ -152,33 +152,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--against", help="an earlier output to compare with")
     parser.add_argument("--tolerance", type=float, default=0.3, help="points that a metric may differ by")
     return parser.parse_args()
-
-
-def _write_sample(source: Path, target: Path, rows: int) -> None:
-    """The first rows of each split as a corpus of their own, with the labels that these rows name.
-
-    First rows, not random ones: neighbours in the file share labels, as rows of a full corpus do.
-    """
-    train, test = (
-        _first(source / "train.jsonl.gz", rows + rows // 10),
-        _first(source / "test.jsonl.gz", rows // 3),
-    )
-    splits = {"train": train[:rows], "test": test}
-    if source.name in WITH_VALIDATION:
-        splits["valid"] = train[rows:]
-    named = {label for row in [*train, *test] for label in row["labels"]}
-    labels = [label for label in _first(source / "labels.jsonl.gz") if label["id"] in named]
-    target.mkdir()
-    for name, lines in {**splits, "labels": labels}.items():
-        for line in lines:
-            if line.get("self") not in named:
-                line.pop("self", None)
-        (target / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-def _first(path: Path, count: int | None = None) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for _, line in zip(range(count or sys.maxsize), lines, strict=False)]
 
 
 def _fingerprints(sample: Path, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
