@@ -29,8 +29,18 @@ if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
     from tailwright.training.batches import BatchMix
+    from tailwright.training.hidden_door import HiddenMix
 
 DOORS = ("rows", "batch", "hidden")
+# Where activations can be mixed, and their shapes; `tailwright.encoders.mixing` says more.
+MIX_POINTS = {
+    "embeddings": "(rows, tokens, width)",
+    "layers": "(rows, tokens, width)",  # layer-1, layer-2, ...: after each layer of the encoder
+    "output": "(rows, tokens, width) or (rows, width)",
+    "contexts": "(rows, labels, width)",
+    "hidden": "(rows, labels, units)",
+    "pairs": "(pairs, width)",
+}
 NEEDS = ("label texts", "WordNet", "a language model")
 
 
@@ -41,6 +51,7 @@ class AugmenterCard:
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
     that a changed batch keeps its targets. `needs` says what the method needs beside rows: label texts in the
     corpus, WordNet on the machine, a language model (which may be trained on the corpus from scratch).
+    `mix_points` are those of a hidden-door method: a model must have at least one of them.
     """
 
     name: str
@@ -49,8 +60,11 @@ class AugmenterCard:
     keeps_targets: bool
     paper: str = ""
     needs: tuple[str, ...] = ()
+    mix_points: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if set(self.mix_points) - MIX_POINTS.keys() or (self.door == "hidden") != bool(self.mix_points):
+            raise ValueError(f"a hidden-door method has mix points among {tuple(MIX_POINTS)}")
         if self.door not in DOORS:
             raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
         if set(self.needs) - set(NEEDS):
@@ -154,6 +168,32 @@ class BatchAugmenter(Augmenter):
     @abstractmethod
     def prepare(self, corpus: Corpus, *, seed: int = 0) -> BatchMix:
         """What changes the batches of `corpus.train`; label statistics come from its original rows alone."""
+
+
+class HiddenAugmenter(Augmenter):
+    """A method at the hidden door: asked once before training, then of every batch for its forward passes."""
+
+    @abstractmethod
+    def prepare(self, corpus: Corpus, *, points: tuple[str, ...], seed: int = 0) -> HiddenMix:
+        """What mixes the batches of `corpus.train` at some of these points of the network.
+
+        Label statistics come from the corpus's original rows alone.
+        """
+
+    def among(self, points: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of a network's mix points that the method can mix at; an InputError if there are none."""
+        common = tuple(point for point in points if _kind_of(point) in self.card.mix_points)
+        if not common:
+            raise InputError(
+                f"{self.card.name} mixes at {', '.join(self.card.mix_points)}",
+                expected=f"one of the points that the network has as it is set: {', '.join(points)}",
+            )
+        return common
+
+
+def _kind_of(point: str) -> str:
+    """The mix point of a card that a network's point belongs to: `layer-3` is one of `layers`."""
+    return "layers" if point.startswith("layer-") else point
 
 
 augmenters: Registry[type[Augmenter]] = Registry("augmenter", "tailwright.augmentation", apart=("shared",))

@@ -44,6 +44,7 @@ class ModelCard:
     reads: tuple[str, ...]
     paper: str = ""
     doors: tuple[str, ...] = ("rows",)
+    mix_points: tuple[str, ...] = ()
     scores: Literal["chance", "log-odds"] = "chance"
 
     def __post_init__(self) -> None:

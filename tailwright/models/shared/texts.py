@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.text import WordVocabulary, WordVocabularySettings
+from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
 from tailwright.data.text.sequences import TokenRows
 from tailwright.data.text.word_vectors import word_table
 from tailwright.encoders.frozen_features import frozen_features
