@@ -39,8 +39,8 @@ from tailwright.models.astec.learner import FittedLearner
 from tailwright.models.astec.network import ROWS_A_BLOCK, AstecNetwork, Classifier, coarse_vectors
 from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.weights import Arrays
 from tailwright.training.watch import Answer, Watch
+from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from tailwright.streams import stream
 from tailwright.training.batches import BatchDrawer, BatchMix
 from tailwright.training.losses import BlockPairs, decoupled_softmax
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.weights import Arrays
 from tailwright.training.watch import Watch
+from tailwright.training.weights import Arrays
 
 ROWS_A_BLOCK = 8192
 
