@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.corpus_folder import load_labels, save_labels
@@ -68,9 +69,19 @@ class Run:
         """What it is called in a heading: its model."""
         return self.model.card.name
 
-    def top(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        """The k best labels of each text as numbers and scores, best first."""
-        return self.model.predict(texts, k)
+    def top(
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+    ) -> TopK:
+        """The k best labels of each text as numbers and scores, best first.
+
+        `excluded` (texts, labels) are pairs that the caller will take out of the ranking.
+        """
+        if excluded is None:
+            return self.model.predict(texts, k)
+        return self.model.predict_besides(texts, k, excluded)
 
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""
