@@ -21,7 +21,6 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:  # heavy: a card must be had without them
     import numpy as np
     import pyarrow as pa
-
     from scipy import sparse
 
     from tailwright.data.corpus import Corpus

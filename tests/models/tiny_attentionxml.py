@@ -7,10 +7,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.models.attentionxml.settings import AttentionXmlSettings
 from tailwright.training.parts import weights_of
+
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.training.workplace import Workplace
 
 FLAT = AttentionXmlSettings(

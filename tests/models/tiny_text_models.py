@@ -14,11 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tailwright.training.parts import weights_of
+
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
-from tailwright.training.parts import weights_of
 from tailwright.training.team import connected, working_together
 from tailwright.training.workplace import Workplace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from stopped_fits import stopped_after
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
