@@ -25,7 +25,7 @@ from tailwright.data import Corpus
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.choice import choose
-from tailwright.settings import settings_from
+from tailwright.settings import settings_from, settings_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -96,11 +96,11 @@ def wrong_defaults(shown: dict[str, Any], model: str) -> list[str]:
                 found.append(f"{table} = {values}")
             continue
         kind = kinds.get(table) or augmenters.get(table).Settings
-        names = {field.name for field in dataclasses.fields(kind)}
+        defaults = {one.name.rpartition(".")[2]: one.default for one in settings_table(kind)}
         found += [
             f"{table}: {name} = {value}"
             for name, value in values.items()
-            if name not in names or default_of(kind, name) != value
+            if name not in defaults or ("none" if defaults[name] is None else defaults[name]) != value
         ]
     return found
 
