@@ -21,7 +21,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.models import models
-from tailwright.models.fusion.combination import Combination, plain
+from tailwright.models.fusion.combination import Combination, plain_combination
 from tailwright.models.fusion.model import Fusion
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
@@ -121,7 +121,7 @@ def test_wrong_settings_are_one_line(values, line):
     assert str(caught.value) == line
 
 
-def test_chances_are_between_0_and_1_and_sorted(both):
+def test_probabilities_are_between_0_and_1_and_sorted(both):
     texts = [*tiny_corpus(rows=200).train.texts.to_pylist(), "apple", "zzz", ""]
     top = both.predict(texts, 8)
     for ids, scores in zip(top.ids, top.scores, strict=True):
@@ -142,7 +142,7 @@ def test_the_best_5_are_the_same_however_many_are_asked_for(both, candidates):
     assert (few.ids >= 0).all()
     for ids, scores in zip(many.ids, many.scores, strict=True):
         named = ids[ids >= 0]
-        # Beyond what was weighed stands what the parts name, once, with lower chances; then padding.
+        # Beyond what was weighed stands what the parts name, once, with lower scores; then padding.
         assert sorted(named) == sorted(set(named.tolist()))
         assert len(named) == 11
         assert (ids[11:] == -1).all()
@@ -152,7 +152,7 @@ def test_the_best_5_are_the_same_however_many_are_asked_for(both, candidates):
 
 def test_with_few_rows_the_mean_of_the_shares_ranks():
     model = fitted(TOYS, toy_corpus(100), {"candidates": LABELS})
-    assert same(model.combination, plain(2, 32))
+    assert same(model.combination, plain_combination(2, 32))
     data = toy_rows(100, 140)
     shares = np.zeros((len(data), LABELS))
     for part in model.parts:
@@ -254,7 +254,7 @@ def test_validation_rows_are_learnt_from_where_there_are_any():
     model = fitted(TOYS, toy_corpus(400, valid))
     assert [len(corpus.train) for _, corpus in Toy.fits] == [400, 400]
     assert Toy.questions == [(name, valid.texts.to_pylist()) for name in TOYS.split("+")]
-    assert not same(model.combination, plain(2, 32))
+    assert not same(model.combination, plain_combination(2, 32))
 
 
 def test_validation_rows_without_weight_change_nothing():
