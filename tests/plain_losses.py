@@ -1,4 +1,4 @@
-"""Losses over all pairs of rows and labels in their dense textbook form, which sparse ones are compared with."""
+"""Losses over all pairs of rows and labels in their dense textbook form, to compare sparse ones with."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_a_pair_without_loss_is_the_same_whatever_its_target(usual, column):
 
 
 def test_soft_targets_are_rounded_neither_in_the_network_nor_in_the_curve():
-    """The softer the targets of some labels, the lower their probabilities; and the network is another one."""
+    """The softer the targets of some labels, the lower their probabilities; and the network differs."""
     soft = [
         label < 6 and label in RIGHT[row]
         for row, label in zip(CANDIDATES.rows, CANDIDATES.labels, strict=True)
