@@ -21,6 +21,7 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:  # heavy: a card must be had without them
     import numpy as np
     import pyarrow as pa
+    from scipy import sparse
 
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
@@ -116,6 +117,16 @@ class Model(ABC):
     @abstractmethod
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         """The k best labels of each text, best first; equal scores by smaller label id."""
+
+    def predict_besides(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array
+    ) -> TopK:
+        """`predict` for texts whose `excluded` pairs (texts, labels) do not count in their rankings.
+
+        The caller takes these pairs out of what it gets. A model whose scores depend on the other labels of
+        a list leaves them out itself before it computes them.
+        """
+        return self.predict(texts, k)
 
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
         """(texts, width) float32 of unit length, or None if the model makes no vectors of texts.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from plain_losses import binary_cross_entropy
 from scipy import sparse
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.models.astec import cluster_loss
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
+from tailwright.training.losses import BlockPairs, binary_cross_entropy
 
 PLAIN = {"steps": 50, "restart": 0.2, "top": 10, "seed": 0}
 
@@ -68,17 +68,20 @@ def test_the_loss_over_all_clusters_is_the_mean_cross_entropy_with_its_gradients
     queries, table, same_queries, same_table = (
         torch.from_numpy(leaf.copy()).requires_grad_() for leaf in (*leaves, *leaves)
     )
+    weights = torch.tensor([1, 0.5, 2, 0, 1])
+    positives = BlockPairs.of(np.array([0, 1, 2, 4]), np.array([3, 4, 10, 0]), np.array([1, 0.5, 0.25, 1]))
+    ignored = BlockPairs.of(np.array([1, 3, 4]), np.array([4, 4, 7]), np.ones(3))
     targets = BatchTargets(
         np.array([0, 1, 2, 3, 3, 4]),
         np.array([3, 4, 10, 0], dtype=np.int32),
         np.array([1, 0.5, 0.25, 1], dtype=np.float32),
         np.array([0, 0, 1, 1, 2, 3]),
         np.array([4, 4, 7], dtype=np.int32),
-        np.array([1, 0.5, 2, 0, 1], dtype=np.float32),
+        weights.numpy(),
     )
     loss = every_cluster_loss(queries, table, targets)
     scores = torch.cat([same_queries, torch.ones(5, 1)], 1) @ same_table.T
-    expected = binary_cross_entropy(scores, targets) / 11
+    expected = binary_cross_entropy(scores, positives, ignored, weights) / 11
     assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
     (3 * loss).backward()
     (3 * expected).backward()
