@@ -169,7 +169,7 @@ def test_a_batch_of_twin_has_the_gradients_of_one_with_the_row_twice(monkeypatch
         network.train()
         loss = len(rows) * phase.loss(np.array(rows), np.random.default_rng(0), {})
         loss.backward()  # type: ignore[no-untyped-call]
-        of_tables = [table.take_gradient()[1] for table in (network.words, network.free)]
+        of_tables = [table.take_gradient()[1] for table in (network.words.table, network.free)]
         gradients.append(
             [loss.detach().numpy(), *of_tables, *(parameter.grad.numpy() for parameter in dense)]
         )

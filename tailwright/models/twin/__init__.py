@@ -33,9 +33,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailwright.models import Metric, ModelCard
+from tailwright.models import ModelCard
 from tailwright.settings import Settings, setting
 from tailwright.training.schedules import Shape
+from tailwright.training.settings import Metric
 
 CARD = ModelCard(
     name="twin",
