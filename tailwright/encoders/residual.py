@@ -1,9 +1,10 @@
-"""A linear layer under a spectral norm, W x / s + b with s the largest singular value of W, and a residual layer.
+"""A linear layer under a spectral norm, and the residual layer made of it.
 
-In training every forward pass takes one step of power iteration towards s. The two vectors of that iteration
-are buffers, so a resumed training has the same s. W starts as the identity, whose s is 1, and b at zero.
-`torch.nn.utils.parametrizations.spectral_norm` computes the same, up to rounding, but starts from vectors
-that torch draws. A test compares the two.
+The layer is W x / s + b, with s the largest singular value of W. In training every forward pass takes one
+step of power iteration towards s. The two vectors of that iteration are buffers, so a resumed training has
+the same s. W starts as the identity, whose s is 1, and b at zero. Torch's own
+`torch.nn.utils.parametrizations.spectral_norm` computes the same up to rounding, but from vectors that torch
+draws; a test compares the two.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def candidate_loss(queries: torch.Tensor, table: torch.Tensor, candidates: Candi
 
 
 class _CandidateLoss(torch.autograd.Function):
-    """The gradients are made along with the loss, while a label's vector is at hand, and kept for `backward`."""
+    """The gradients are made along with the loss, while a label's vector is at hand, for `backward`."""
 
     @staticmethod
     def forward(

@@ -18,7 +18,6 @@ from tailwright.settings import NoSettings
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-
     from scipy import sparse
 
     from tailwright.augmentation import BatchAugmenter

@@ -44,7 +44,7 @@ class ClusterPhase(Phase):
         *,
         binary: bool,
     ) -> None:
-        """`cluster_of` gives the cluster of each label (labels,); `binary` makes all targets of clusters 1."""
+        """`cluster_of` gives the cluster of each label (labels,); `binary` makes all cluster targets 1."""
         super().__init__(name, len(draw.targets), plan)
         self.draw, self.encode, self.head, self.binary = draw, encode, head, binary
         self._cluster_of = cluster_of

@@ -14,16 +14,18 @@ from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.row_table import RowTable
+from tailwright.heads.candidate_head import CandidateLists, candidate_loss
 from tailwright.heads.centroids import label_centroids
-from tailwright.heads.shortlist import Candidates, candidate_loss
+from tailwright.heads.cluster_head import cluster_loss
+from tailwright.labels import GraphSettings
+from tailwright.labels.surrogate_clusters import label_vectors
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import label_vectors
 from tailwright.models.fusion.combination import logistic_curve
 from tailwright.models.linear import LOSSES, Linear, LinearSettings, _counted
 from tailwright.models.popularity import Popularity
@@ -83,7 +85,7 @@ def test_a_training_with_rows_of_weight_0_is_one_without_them(
 @pytest.mark.parametrize("model", ["twin", "astec"])
 def test_mixed_batches_with_rows_of_weight_0_are_those_without_them(model: str) -> None:
     small: dict[str, Any] = {"width": 8}
-    small |= {"epochs": 1} if model == "twin" else {"surrogate_epochs": 1, "extreme_epochs": 1}
+    small |= {"epochs": 1} if model == "twin" else {"surrogate.epochs": 1, "extreme.epochs": 1}
     corpus = tiny_corpus()
     tops = [
         tw.train(source, model, settings=small, augment=["labelmix"], seed=1).model.predict(
@@ -195,9 +197,18 @@ def _block_loss(loss: Callable[..., torch.Tensor]) -> Loss:
 def _cluster_loss(
     queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
 ) -> torch.Tensor:
-    return every_cluster_loss(
-        queries, table, _pairs(TARGETS, rows), _pairs(IGNORED, rows), torch.from_numpy(weights)
+    starts, ignored_starts = (
+        np.concatenate([[0], np.cumsum((matrix[rows] > 0).sum(axis=1))]) for matrix in (TARGETS, IGNORED)
     )
+    targets = BatchTargets(
+        starts,
+        np.nonzero(TARGETS[rows])[1].astype(np.int32),
+        TARGETS[rows][TARGETS[rows] > 0],
+        ignored_starts,
+        np.nonzero(IGNORED[rows])[1].astype(np.int32),
+        weights,
+    )
+    return cluster_loss(torch.cat([queries, torch.ones(len(rows), 1)], 1), table, targets)
 
 
 def _candidate_loss(
@@ -207,7 +218,7 @@ def _candidate_loss(
     labels = np.concatenate([np.arange(row, row + 6) for row in rows]).astype(np.int32)
     targets = np.concatenate([TARGETS[row, row : row + 6] for row in rows])
     ends = 6 * np.arange(len(rows) + 1, dtype=np.int64)
-    return candidate_loss(queries, table, Candidates(ends, labels, targets), weights)
+    return candidate_loss(queries, table, CandidateLists(ends, labels, targets, weights))
 
 
 _draws = np.random.default_rng(5)
@@ -218,7 +229,7 @@ IGNORED = (_draws.random((ROWS, LABELS)) < 0.2).astype(np.float32)
 @pytest.mark.parametrize(
     "loss",
     [_block_loss(binary_cross_entropy), _block_loss(decoupled_softmax), _cluster_loss, _candidate_loss],
-    ids=["binary_cross_entropy", "decoupled_softmax", "every_cluster_loss", "candidate_loss"],
+    ids=["binary_cross_entropy", "decoupled_softmax", "cluster_loss", "candidate_loss"],
 )
 def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) -> None:
     """Value and slopes, times the rows of the batch, which they are divided by."""
@@ -246,7 +257,7 @@ def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) ->
 def test_what_astec_makes_of_rows_is_the_same_for_weight_2_and_for_a_row_twice() -> None:
     corpus = tiny_corpus()
     matrix = TfIdf.fit_transform(corpus.train.texts)[1]
-    asked: dict[str, Any] = {"rows": "all", "steps": 40, "restart": 0.8, "top": 5, "dense_from": 1, "seed": 0}
+    asked: dict[str, Any] = {"rows": "all", "graph": GraphSettings(40, 0.8, 5), "most_rows": 1, "seed": 0}
     heavy = label_vectors(heavier(corpus.train), matrix, **asked)
     twice = label_vectors(corpus.train.take(INDEX), matrix[INDEX], **asked)
     assert np.allclose(heavy.toarray(), twice.toarray(), atol=1e-4)

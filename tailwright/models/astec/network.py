@@ -119,7 +119,7 @@ class AstecNetwork(nn.Module):
         return fused(ranking, nearest, settings.beta, labels)
 
     def best_of(self, vectors: np.ndarray, lists: np.ndarray) -> TopK:
-        """The listed labels that the extreme classifier ranks highest; `vectors` (texts, width) are coarse."""
+        """The listed labels that the extreme classifier ranks highest, for coarse `vectors` of texts."""
         labels = len(self.extreme.head.table)
         scored = TopK(lists, logits_of(self.extreme, vectors, lists))
         return weighted_sum([scored], [1.0], labels, min(self.settings.stored, max(labels, 1)))
