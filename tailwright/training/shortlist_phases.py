@@ -109,9 +109,7 @@ class Intermediates:
         held: Made = self._held[name]
         return held
 
-    def drop(self, name: str | None = None) -> None:
-        """Forget one of them, or all."""
-        if name is None:
-            self._held = {}
-        else:
+    def drop(self, *names: str) -> None:
+        """Forget those of these names, or all."""
+        for name in names or list(self._held):
             self._held.pop(name, None)

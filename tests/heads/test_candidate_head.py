@@ -48,7 +48,7 @@ def test_the_loss_of_candidates_is_that_of_torch_with_its_gradients():
     queries, table, same_queries, same_table = (
         torch.from_numpy(leaf.copy()).requires_grad_() for leaf in (*LEAVES, *LEAVES)
     )
-    loss = candidate_loss(queries, table, CANDIDATES)
+    loss = candidate_loss(torch.cat([queries, torch.ones(3, 1)], 1), table, CANDIDATES)
     expected = plain_loss(same_queries, same_table)
     assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
     loss.backward()

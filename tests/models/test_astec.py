@@ -47,7 +47,7 @@ def fitted(corpus: Corpus, settings: AstecSettings = QUICK, work: Workplace | No
 
 
 def words_of(learner: AstecLearner) -> np.ndarray:
-    return learner.network.extreme.encoder.words.table.array
+    return learner.network.encoder.words.table.array
 
 
 def events(folder) -> list[dict]:

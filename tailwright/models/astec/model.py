@@ -48,7 +48,7 @@ class AstecLearner:
 
     def vectors(self, bags: Bags) -> np.ndarray:
         """(texts, width): the vectors that shortlists are found by."""
-        return self.network.extreme.encoder.vectors(bags)
+        return self.network.encoder.vectors(bags)
 
     def ranked(self, bags: Bags, excluded: sparse.csr_array | None) -> TopK:
         """The labels of each text with the fused score, best first."""
@@ -95,7 +95,7 @@ class Astec(Model):
         bags, self.learners = Bags.of(self.rows), []
         for number, network in enumerate(networks):
             network.surrogate = None
-            vectors, seed = network.extreme.encoder.vectors(bags), learner_seed(self.seed, number)
+            vectors, seed = network.encoder.vectors(bags), learner_seed(self.seed, number)
             shortlister = Shortlister(vectors, self.targets, self.settings.shortlist, seed)
             self.learners.append(AstecLearner(network, shortlister))
 

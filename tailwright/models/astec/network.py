@@ -65,7 +65,7 @@ class AstecNetwork(nn.Module):
     | extreme | labels | those of the surrogate task, frozen |
     | reranker | labels | learnt anew, from where the others started |
 
-    A trained network has no surrogate classifier any more.
+    `encoder` is the surrogate's and the extreme classifier's. A trained network has no surrogate any more.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class AstecNetwork(nn.Module):
         def over_labels(encoder: CoarseEncoder, name: str) -> Classifier[CandidateHead]:
             return Classifier(encoder, residual(name), CandidateHead(table(labels, name)))
 
-        encoder = CoarseEncoder(vectors.copy(), dropout)
+        # Before its users: parameters have the name of the first module that they are found in.
+        self.encoder = CoarseEncoder(vectors.copy(), dropout)
         self.surrogate: Classifier[ClusterHead] | None = None
         if clusters:
-            self.surrogate = Classifier(
-                encoder, residual("surrogate"), ClusterHead(table(clusters, "surrogate"))
-            )
-        self.extreme = over_labels(encoder, "extreme")
+            head = ClusterHead(table(clusters, "surrogate"))
+            self.surrogate = Classifier(self.encoder, residual("surrogate"), head)
+        self.extreme = over_labels(self.encoder, "extreme")
         self.reranker: Classifier[CandidateHead] | None = None
         if settings.rerank.epochs:
             self.reranker = over_labels(CoarseEncoder(vectors.copy(), dropout), "rerank")

@@ -62,7 +62,7 @@ class LearnerTraining:
         phases: list[Phase] = [
             ClusterPhase(
                 f"{self.name} surrogate",
-                self._plan(settings.surrogate, "surrogate"),
+                self._plan(settings.surrogate, "encoder", "surrogate"),
                 mixed,
                 self._encode(network.surrogate),
                 network.surrogate.head,
@@ -71,7 +71,7 @@ class LearnerTraining:
             ),
             CandidatePhase(
                 f"{self.name} extreme",
-                self._plan(settings.extreme, "extreme.residual", "extreme.head"),
+                self._plan(settings.extreme, "extreme"),
                 drawn,
                 self._encode_frozen,
                 network.extreme.head,
@@ -111,9 +111,8 @@ class LearnerTraining:
         return lambda batch, random: classifier(self.rows.texts.take(batch.rows, batch.appended), random)
 
     def _encode_frozen(self, batch: DrawnBatch, random: np.random.Generator) -> torch.Tensor:
-        queries: torch.Tensor = self.network.extreme.residual(
-            torch.from_numpy(self.vectors()[batch.rows]), random
-        )
+        vectors = torch.from_numpy(self.vectors()[batch.rows])
+        queries: torch.Tensor = self.network.extreme.residual(vectors, random)
         return queries
 
     def clusters(self) -> np.ndarray:
@@ -138,7 +137,7 @@ class LearnerTraining:
 
     def vectors(self) -> np.ndarray:
         """(rows, width): the coarse vectors of the training rows, once word vectors are frozen."""
-        encoder, texts = self.network.extreme.encoder, self.rows.texts
+        encoder, texts = self.network.encoder, self.rows.texts
         return self._between.get(self.name, "vectors", lambda: encoder.vectors(texts.rows))
 
     def shortlister(self) -> Shortlister:
@@ -178,7 +177,7 @@ class LearnerTraining:
     def _answer(self, texts: pa.LargeStringArray) -> Answer:
         """What the learner says of the watched texts, whose vectors and shortlists are frozen."""
         bags = self.rows.read(texts)
-        vectors = self.network.extreme.encoder.vectors(bags)
+        vectors = self.network.encoder.vectors(bags)
         near = self.shortlister().lists(vectors)
         excluded = stack_pairs([data.excluded for data in self._watch.data.values()])
 
