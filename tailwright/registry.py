@@ -11,6 +11,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Collection
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from tailwright.errors import InputError
@@ -39,9 +40,7 @@ class Registry(Generic[Method]):
 
     def names(self) -> list[str]:
         """Every name there is, in alphabetical order; nothing is imported but the package itself."""
-        package = importlib.import_module(self.package)
-        files = {module.name for module in pkgutil.iter_modules(package.__path__)} - self.apart
-        return sorted({name.replace("_", "-") for name in files if name[0] != "_"} | self._found.keys())
+        return sorted({name.replace("_", "-") for name in self._modules()} | self._found.keys())
 
     def get(self, name: str) -> Method:
         """The class registered as `name`; an unknown name is an InputError with near misses."""
@@ -52,6 +51,33 @@ class Registry(Generic[Method]):
             if name not in self._found:
                 importlib.import_module(f"{module.__name__}.model")
         return self._found[name]
+
+    def card(self, name: str) -> Any:
+        """The card of `name`; the model of a folder is not imported for it."""
+        folder = self._folder(name)
+        return self.get(name).card if folder is None else folder.CARD
+
+    def settings(self, name: str) -> type[Any]:
+        """The settings of `name`; the model of a folder is not imported for them."""
+        folder = self._folder(name)
+        if folder is None:
+            settings: type[Any] = self.get(name).Settings
+            return settings
+        wanted = f"{name.replace('-', '')}settings"  # AstecSettings of astec
+        return next(kind for title, kind in vars(folder).items() if title.lower() == wanted)
+
+    def _modules(self) -> set[str]:
+        """The files and folders that hold a method."""
+        package = importlib.import_module(self.package)
+        return {m.name for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_"} - self.apart
+
+    def _folder(self, name: str) -> ModuleType | None:
+        """The folder of `name`, whose `__init__` has its card and settings; None for a method in a file."""
+        file = name.replace("-", "_")
+        if name in self._found or file not in self._modules():
+            return None
+        module = importlib.import_module(f"{self.package}.{file}")
+        return module if hasattr(module, "CARD") else None
 
 
 def unknown(kind: str, name: str, names: list[str]) -> str:

@@ -42,6 +42,42 @@ def test_names_are_known_without_importing_the_methods():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_card_and_settings_are_had_without_importing_the_model(tmp_path, monkeypatch):
+    folder = tmp_path / "toy_room" / "two_words"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").write_text("CARD = 'card'\n\n\nclass TwoWordsSettings:\n    pass\n")
+    (folder / "model.py").write_text("raise ImportError('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    toys = Registry("toy", "toy_room")
+    assert toys.names() == ["two-words"]
+    assert toys.card("two-words") == "card"
+    assert toys.settings("two-words").__name__ == "TwoWordsSettings"
+    with pytest.raises(ImportError, match="imported"):
+        toys.get("two-words")
+    with pytest.raises(InputError, match="unknown toy 'two-word'; did you mean 'two-words'"):
+        toys.card("two-word")
+
+
+@pytest.mark.parametrize("registry", [models, augmenters], ids=lambda r: r.kind)
+def test_a_card_and_settings_are_those_of_the_class(registry):
+    for name in registry.names():
+        assert registry.card(name) == registry.get(name).card
+        assert registry.settings(name) == registry.get(name).Settings
+
+
+@pytest.mark.parametrize("command", ["augmenters"])
+def test_a_listing_does_without_torch(command):
+    code = (
+        "import sys; from tailwright.cli import run; code = run(sys.argv[1:]); "
+        "print('torch' in sys.modules); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, "--json"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+
+
 def test_usual_fusions_are_listed_and_others_are_found_by_name():
     assert "linear+twin" in models.names()
     assert "popularity+linear" not in models.names()

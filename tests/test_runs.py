@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.cli import run
 from tailwright.data import Dataset
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError
+from tailwright.runs.run import read_facts
 
 
 @pytest.fixture(scope="module")
@@ -78,33 +81,84 @@ def test_rows_over_other_labels_are_refused():
         tw.evaluate(run, Dataset(["a"], pairs_from_lists([[0]], 2)))
 
 
+FACTS = {
+    "model": "popularity",
+    "settings": {},
+    "augment": [],
+    "seed": 0,
+    "train_rows": 30,
+    "fraction": 1.0,
+    "data": {"path": "", "digest": ""},
+    "versions": {},
+}
+
+
 def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
-    rewrite(
-        folder,
-        "run.json",
-        json.dumps({"model": "os", "settings": {}, "augment": [], "seed": 0, "train_rows": 30}).encode(),
-    )
+    rewrite(folder, "run.json", json.dumps({**FACTS, "model": "os"}).encode())
     with pytest.raises(InputError, match="unknown model 'os'"):
         tw.load(folder)
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "wrong"),
     [
-        [],
-        {},
-        {"model": 1, "settings": {}, "augment": [], "seed": 0, "train_rows": 3},
-        {"model": "popularity", "settings": {}, "augment": [], "seed": 0, "train_rows": True},
+        ([], "valid dictionary"),
+        ({}, "'model'"),
+        ({**FACTS, "model": 1}, "'model': 1 .*valid string"),
+        ({**FACTS, "settings": []}, "'settings': .*valid dictionary"),
+        ({**FACTS, "augment": "gandalf"}, "'augment': .*valid list"),
+        ({**FACTS, "augment": ["gandalf"]}, "'augment': 'gandalf' .*valid dictionary"),
+        ({**FACTS, "augment": [{"name": "gandalf", "rows": -1}]}, "'rows' in 0 in 'augment': -1"),
+        ({**FACTS, "seed": 0.5}, "'seed': 0.5 .*valid integer"),
+        ({**FACTS, "train_rows": True}, "'train_rows': True .*valid integer"),
+        ({**FACTS, "fraction": 0}, "'fraction': 0 .*greater than 0"),
+        ({**FACTS, "data": "somewhere"}, "'data': 'somewhere' .*valid dictionary"),
+        ({**FACTS, "colour": "green"}, "'colour': 'green'"),
     ],
 )
-def test_wrong_facts_in_a_run_are_an_input_error(saved, tmp_path, facts):
+def test_wrong_facts_in_a_run_are_an_input_error(saved, tmp_path, facts, wrong):
     folder = tmp_path / "run"
     shutil.copytree(saved, folder)
     rewrite(folder, "run.json", json.dumps(facts).encode())
-    with pytest.raises(InputError, match=r"expected .*: (str|int|dict|list)"):
+    with pytest.raises(InputError, match=rf"run\.json: found .*{wrong}.*, expected the facts of a run"):
         tw.load(folder)
+
+
+def test_a_run_of_the_former_format_is_refused_in_one_line(saved, tmp_path, capsys):
+    folder = tmp_path / "run"
+    shutil.copytree(saved, folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "version": 1}))
+    assert run(["predict", str(folder), "an apple"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "an earlier version of tailwright wrote" in line
+    assert "train the run again" in line
+
+
+def test_a_run_remembers_how_it_came_about(tmp_path):
+    corpus = replace(tiny_corpus(), source="somewhere").sample(0.5)
+    settings = {"gandalf": {"soft": False, "weight": 0.5}}
+    named = {"augment": ["gandalf", "labelmix"], "augment_settings": settings, "seed": 2}
+    trained = tw.train(corpus, "twin", settings={"width": 16, "epochs": 1}, out=tmp_path / "run", **named)
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    gandalf, labelmix = facts["augment"]
+    assert (gandalf["name"], gandalf["rows"]) == ("gandalf", len(corpus.labels))
+    assert (gandalf["settings"]["soft"], gandalf["settings"]["weight"]) == (False, 0.5)
+    assert (labelmix["name"], labelmix["rows"]) == ("labelmix", 0)
+    assert (facts["model"], facts["seed"], facts["fraction"]) == ("twin", 2, 0.5)
+    assert facts["settings"]["width"] == 16
+    assert facts["data"] == {"path": "somewhere", "digest": corpus.digest()}
+    assert facts["versions"]["tailwright"] == tw.__version__
+    loaded = tw.load(tmp_path / "run")
+    for each in (trained, loaded):
+        assert each.augment == ("gandalf", "labelmix")
+        assert each.rows_added == len(corpus.labels)
+        np.testing.assert_array_equal(each.augmented_counts, corpus.labels.counts + 0.5)
+    assert (loaded.augmentations, loaded.fraction) == (trained.augmentations, trained.fraction)
+    assert (loaded.data, loaded.versions) == (trained.data, trained.versions)
+    assert read_facts(tmp_path / "run").data == trained.data
 
 
 def rewrite(folder: Path, name: str, content: bytes) -> None:

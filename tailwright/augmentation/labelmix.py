@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, BatchAugmenter, augmenters
-from tailwright.augmentation._label_side import annotations_of
+from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.data.batch_targets import starts_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import row_ids

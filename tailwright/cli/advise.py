@@ -13,7 +13,7 @@ from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_thread
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
-    from tailwright.study.advisor import Advice, Ranked
+    from tailwright.study.advise.advisor import Advice, Ranked
 
 
 def advise(
@@ -43,7 +43,7 @@ def advise(
 
     import tailwright as tw
     from tailwright.runs.choice import choose
-    from tailwright.study.advisor import advise as ask
+    from tailwright.study.advise.advisor import advise as ask
 
     corpus = tw.read(path, seed=seed)
     chosen = choose(corpus, model, ["none"])
@@ -89,7 +89,7 @@ def _show(out: Output, advice: Advice) -> None:
         gain = entry.gains["all"][advice.metric]
         rows.append(
             [
-                entry.candidate.name,
+                entry.contender.name,
                 f"{entry.labels:,}",
                 f"{entry.seeds}",
                 f"{gain.mean:+.2f}",
@@ -123,9 +123,9 @@ def as_dict(advice: Advice) -> dict[str, Any]:
         "seconds": round(advice.seconds, 1),
         "ranking": [
             {
-                "augmentation": entry.candidate.name,
-                "method": entry.candidate.method,
-                "settings": dict(entry.candidate.settings),
+                "augmentation": entry.contender.name,
+                "method": entry.contender.method,
+                "settings": dict(entry.contender.settings),
                 "share_of_labels": entry.share,
                 "rows": entry.rows,
                 "labels": entry.labels,
@@ -140,7 +140,7 @@ def as_dict(advice: Advice) -> dict[str, Any]:
         ],
         "probes": [
             {
-                "augmentation": probe.candidate.name,
+                "augmentation": probe.contender.name,
                 "round": probe.round,
                 "rows": probe.rows,
                 "labels": probe.labels,

@@ -109,7 +109,7 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
     import numba
 
     from tailwright.augmentation import Forecast
-    from tailwright.study.estimate import in_words
+    from tailwright.study.plan.estimate import in_words
 
     said = {}
     for method in methods:

@@ -32,10 +32,10 @@ def augmenters(
     from tailwright.augmentation import augmenters as registry
 
     if name is not None:
-        kind = registry.get(name)
-        out.result(show_settings(out, name, kind.card.summary, kind.Settings, f"{name}."))
+        summary = registry.card(name).summary
+        out.result(show_settings(out, name, summary, registry.settings(name), prefix=f"{name}."))
         return
-    cards = [registry.get(name).card for name in registry.names()]
+    cards = [registry.card(name) for name in registry.names()]
     rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     if rows:
         out.table(["augmenter", "door", "needs", "paper", "what it does"], rows)

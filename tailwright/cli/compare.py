@@ -11,7 +11,7 @@ from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
 from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
-    from tailwright.study.two_runs import LabelChange, TwoRuns
+    from tailwright.study.compare.two_runs import LabelChange, TwoRuns
 
 
 def compare(
@@ -36,7 +36,7 @@ def compare(
     set_threads(threads)
     out = Output(as_json, quiet)
 
-    from tailwright.study.two_runs import compare_runs
+    from tailwright.study.compare.two_runs import compare_runs
 
     found = compare_runs(first, second, data)
     _show_differences(out, found, first, second)
@@ -67,7 +67,7 @@ def _show_differences(out: Output, found: TwoRuns, first: Path, second: Path) ->
 
 
 def _show_labels(out: Output, what: str, changes: list[LabelChange]) -> None:
-    from tailwright.study.two_runs import HITS_AT
+    from tailwright.study.compare.two_runs import HITS_AT
 
     out.text()
     if not changes:

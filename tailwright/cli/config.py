@@ -6,8 +6,10 @@ seed = 0
 
 [settings]          # of the model
 trees = 3
+[settings.forest]   # of a group of its settings
+depth = 2
 
-[gandalf]           # of an augmentation, or of a part of a model such as linear+twin
+[gandalf]           # of an augmentation, of a part of a model such as linear+twin, or of a group
 soft = true
 """
 
@@ -35,7 +37,7 @@ class Asked:
     augment_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def set(self, assignment: str) -> None:
-        """Take in `name=value` of the model, or `owner.name=value` of an augmentation or of a part."""
+        """Take in `name=value` of the model, or `owner.name=value` of an augmentation, a part or a group."""
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set {quoted(assignment)}", expected="name=value or owner.name=value")
@@ -46,23 +48,27 @@ class Asked:
             self.settings[owner] = value.strip()
 
     def sort_out(self, model: str) -> None:
-        """Give what stands under the name of `model`, or of a part of it (`linear+twin`), to the model.
+        """Give the model what stands under its name, a part's (`linear+twin`), or a group's of its settings.
 
         What is left must stand under the name of an augmentation.
         """
         from tailwright.augmentation import augmenters
+        from tailwright.models import models
+        from tailwright.settings import settings_table
 
-        parts = model.split("+")
-        for part in parts:
-            given = self.augment_settings.pop(part, {})
-            if len(parts) == 1:
-                self.settings.update(given)
-            elif given:
-                field = part.replace("-", "_")
-                self.settings[field] = {**self.settings.get(field, {}), **given}
-        for owner in self.augment_settings:
-            if owner not in augmenters.names():
-                raise InputError(unknown("owner of settings", owner, [*augmenters.names(), *parts]))
+        parts, added = model.split("+"), augmenters.names()
+        names = [one.name.split(".") for one in settings_table(models.settings(model))]
+        groups = list(dict.fromkeys(group for path in names for group in path[:-1]))
+        for owner in [name for name in self.augment_settings if name not in added]:
+            values, field = self.augment_settings.pop(owner), owner.replace("-", "_")
+            if owner == model:
+                self.settings.update(values)
+            elif owner in parts:
+                self.settings[field] = {**self.settings.get(field, {}), **values}
+            elif field in groups:
+                self.settings.update({f"{field}.{name}": value for name, value in values.items()})
+            else:
+                raise InputError(unknown("owner of settings", owner, [*added, *parts, *groups]))
 
 
 def read_config(path: Path) -> Asked:

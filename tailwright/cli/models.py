@@ -30,10 +30,9 @@ def models(
     from tailwright.models import models as registry
 
     if name is not None:
-        kind = registry.get(name)
-        out.result(show_settings(out, name, kind.card.summary, kind.Settings))
+        out.result(show_settings(out, name, registry.card(name).summary, registry.settings(name)))
         return
-    cards = [registry.get(name).card for name in registry.names()]
+    cards = [registry.card(name) for name in registry.names()]
     rows = [
         [card.name, ", ".join(card.reads), ", ".join(card.doors), card.paper or "-", card.summary]
         for card in cards

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from tailwright import progress
+
+FEWEST_TO_WRAP_AT = 30  # a last column of words is not made narrower than this
+_PUNCTUATION = str.maketrans("", "", ",.-")
 
 
 class Output:
@@ -25,10 +30,12 @@ class Output:
             _print(text)
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-        """Aligned columns: the first to the left, the others to the right unless they are words."""
+        """A table on stdout; not with `--json`."""
         if title:
             self.text(title)
-        self.text(aligned([header, *rows]))
+        if not self.as_json:
+            columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+            _print(laid_out(header, rows, columns))
 
     def note(self, text: str) -> None:
         """A remark on stderr; not with `--quiet`."""
@@ -58,26 +65,40 @@ def cut(text: str, width: int = 90) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as aligned lines; a column of numbers stands to the right.
+def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None = None) -> str:
+    """A table as text; numbers stand to the right.
 
-    >>> print(aligned([["name", "rows"], ["train", "1,200"], ["test", "30"]]))
+    In a terminal of `columns` the last column is wrapped if need be; nothing is cut off.
+
+    >>> print(laid_out(["name", "rows"], [["train", "1,200"], ["test", "30"]]))
     name    rows
     train  1,200
     test      30
     """
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    right = [all(_is_number(cell) for cell in column[1:]) for column in columns]
-    lines = []
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    cells = list(zip(header, *rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in cells]
+    for (name, *values), width in zip(cells, widths, strict=True):
+        is_last = len(table.columns) == len(header) - 1
+        right = all(map(_is_number, values))
+        table.add_column(
+            Text(name), justify="right" if right else "left", min_width=0 if is_last and not right else width
+        )
     for row in rows:
-        cells = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True))
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+        table.add_row(*map(Text, row))
+    whole = sum(widths) + 2 * len(widths)
+    fixed = whole - max(widths[-1] - FEWEST_TO_WRAP_AT, 0)
+    console = Console(file=io.StringIO(), width=whole if columns is None else max(columns, fixed))
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def _is_number(cell: str) -> bool:
-    return cell.replace(",", "").replace(".", "").replace("-", "").replace(" %", "").isdigit() or cell in {
-        "",
-        "-",
-    }
+    """Digits with separators and a sign, in percent or not; a dash or nothing stands for one."""
+    return cell in {"", "-"} or cell.translate(_PUNCTUATION).removesuffix(" %").isdigit()

@@ -12,8 +12,8 @@ from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_thread
 from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
-    from tailwright.study.quality import MethodQuality
-    from tailwright.study.quality_examples import Guess
+    from tailwright.study.quality.examples import Guess
+    from tailwright.study.quality.figures import MethodQuality
 
 
 def quality(
@@ -49,9 +49,9 @@ def quality(
     out = Output(as_json, quiet)
 
     import tailwright as tw
-    from tailwright.evaluation.page import refuse_unwritable, write_page
-    from tailwright.study.quality import quality_of
-    from tailwright.study.quality_page import quality_page
+    from tailwright.study.page.html import refuse_unwritable, write_page
+    from tailwright.study.quality.figures import quality_of
+    from tailwright.study.quality.page import quality_page
 
     refuse_unwritable(target)
     run = None if folder is None else tw.load(folder)
@@ -81,7 +81,7 @@ def quality(
 
 
 def _show(out: Output, quality: MethodQuality) -> None:
-    from tailwright.study.quality_tables import (
+    from tailwright.study.quality.tables import (
         drift_header,
         drift_rows,
         drift_words,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any
 
 from tailwright.cli.output import Output
@@ -9,19 +10,16 @@ from tailwright.settings import settings_table
 
 
 def show_settings(out: Output, name: str, summary: str, kind: type, prefix: str = "") -> dict[str, Any]:
-    """Print every setting with its default and meaning; the same as a part of the result."""
-    found = settings_table(kind)
+    """Print every setting of `kind`; the same as a dictionary, for JSON."""
+    settings = [replace(one, name=f"{prefix}{one.name}") for one in settings_table(kind)]
     out.text(f"{name}: {summary}")
     out.text()
-    if found:
-        rows = [[f"{prefix}{one.name}", _shown(one.default), one.meaning] for one in found]
-        out.table(["setting", "default", "meaning"], rows)
+    if settings:
+        rows = [[one.name, _shown(one.default), one.takes, one.meaning] for one in settings]
+        out.table(["setting", "default", "takes", "meaning"], rows)
     else:
         out.text("nothing can be set")
-    settings = [
-        {"name": f"{prefix}{one.name}", "default": one.default, "meaning": one.meaning} for one in found
-    ]
-    return {"name": name, "summary": summary, "settings": settings}
+    return {"name": name, "summary": summary, "settings": [asdict(one) for one in settings]}
 
 
 def _shown(value: Any) -> str:

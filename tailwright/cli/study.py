@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,25 +13,12 @@ from tailwright.cli.output import Output
 from tailwright.errors import InputError
 
 if TYPE_CHECKING:
-    from tailwright.study.runner import Ran, Study
-
-CLAIMS = "claims"
+    from tailwright.study.run.runner import Ran, Study
 
 
 def study(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare; or the word `claims`.")
-    ],
-    folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR", help="Studies to judge claims by.")
-    ] = None,
-    place: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="The study's folder.", show_default=False)
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option("--ledger", metavar="FILE.toml", help="The claims.", show_default="studies/claims.toml"),
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare.")],
+    place: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder.")],
     workers: Annotated[int, typer.Option("--workers", min=1, help="How many cells are run at a time.")] = 1,
     only: Annotated[
         str | None,
@@ -64,28 +50,14 @@ def study(
     where it was; several may work on one DIR. In the end DIR has results.parquet, tables.md, tables.tex and
     report.html.
 
-    `tailwright study claims DIR...` judges the claims in studies/claims.toml (or `--ledger`) by finished
-    studies instead, and writes docs/results/claims.md, or the file that `--out` names.
-
     Example: `tailwright study studies/demo.toml --out demo-study --workers 2`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
-    if str(file) == CLAIMS:
-        _judge_claims(out, folders or [], ledger, place)
-        return
-    if ledger is not None:
-        raise InputError(f"found --ledger behind {file}", expected="`tailwright study claims DIR...`")
-    if folders:
-        raise InputError(
-            f"found {str(folders[0])!r} behind {file}", expected="one plan; the folder is --out DIR"
-        )
-    if place is None:
-        raise InputError("found no --out", expected="--out DIR, the study's folder")
 
-    from tailwright.study.conclusion import conclude
-    from tailwright.study.plan import read_plan
-    from tailwright.study.runner import prepared, run_study
+    from tailwright.study.compare.conclusion import conclude
+    from tailwright.study.plan.plan import read_plan
+    from tailwright.study.run.runner import prepared, run_study
 
     planned = prepared(read_plan(file), place)
     if not planned.keys(only):
@@ -115,18 +87,6 @@ def study(
         raise typer.Exit(1)
 
 
-def _judge_claims(out: Output, folders: Sequence[Path], ledger: Path | None, page: Path | None) -> None:
-    """The verdict on every claim of the ledger, in a table and as a page."""
-    from tailwright.study.claims import LEDGER, PAGE, claims_command
-
-    written = page or PAGE
-    judged = claims_command(folders, ledger or LEDGER, written)
-    out.table(["claim", "verdict", ""], [[one.claim.id, one.verdict, one.why] for one in judged])
-    out.text(f"wrote {written}")
-    verdicts = [{"claim": one.claim.id, "verdict": one.verdict, "why": one.why} for one in judged]
-    out.result({"claims": verdicts, "page": str(written)})
-
-
 def _facts(planned: Study, ran: Ran, written: list[Path]) -> dict[str, Any]:
     return {
         "study": str(planned.folder),
@@ -141,7 +101,7 @@ def _facts(planned: Study, ran: Ran, written: list[Path]) -> dict[str, Any]:
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     """Every cell with its state, and an estimate of what is left."""
-    from tailwright.study.estimate import in_words
+    from tailwright.study.plan.estimate import in_words
 
     estimate = planned.estimate()
     cells = planned.keys(only)

@@ -19,7 +19,7 @@ from tailwright.training.team import started_team
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
-    from tailwright.runs.choice import Choice
+    from tailwright.runs.choice import AutoChoice
 
 
 def train(
@@ -40,7 +40,7 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of the model; OWNER.NAME=VALUE: of an augmentation or part.",
+            help="A setting of the model; OWNER.NAME=VALUE: of an augmentation, a part or a group.",
         ),
     ] = None,
     budget: Annotated[
@@ -137,15 +137,17 @@ def train(
     )
 
 
-def advised(chosen: Choice, corpus: Corpus, budget: float, seed: int, kept: Path, resume: bool) -> Choice:
+def advised(
+    chosen: AutoChoice, corpus: Corpus, budget: float, seed: int, kept: Path, resume: bool
+) -> AutoChoice:
     """The same model with the augmentation that short probes recommend.
 
     What they said is in the file `kept` until the training is done: probes made again after a kill might say
     something else, and the training could not go on.
     """
-    from tailwright.runs.choice import Choice
+    from tailwright.runs.choice import AutoChoice
     from tailwright.store.errors import errors_of_writing
-    from tailwright.study.advisor import advise
+    from tailwright.study.advise.advisor import advise
 
     if resume and kept.is_file():
         said = json.loads(kept.read_text(encoding="utf-8"))
@@ -157,4 +159,4 @@ def advised(chosen: Choice, corpus: Corpus, budget: float, seed: int, kept: Path
         with errors_of_writing(kept):
             kept.write_text(json.dumps(said), encoding="utf-8")
     reasons = (*chosen.reasons[:-1], f"augmentation {said['reason']}")
-    return Choice(chosen.model, tuple(said["augment"]), reasons, said["settings"])
+    return AutoChoice(chosen.model, tuple(said["augment"]), reasons, said["settings"])

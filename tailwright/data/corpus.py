@@ -83,7 +83,8 @@ class LabelSpace:
 class Corpus:
     """Training, validation and test rows over one label space. Label counts are taken when it is made.
 
-    `source` is where it was read from, empty if it was not; it says where to look and is no part of the data.
+    `source` is where it was read from, empty if it was not; `fraction` is the share of the training rows that
+    `sample` left. They say how the corpus came about and are no part of the data.
     """
 
     train: Dataset
@@ -91,6 +92,7 @@ class Corpus:
     valid: Dataset | None = None
     test: Dataset | None = None
     source: str = ""
+    fraction: float = 1.0
 
     def __post_init__(self) -> None:
         for name, split in self.splits().items():
@@ -123,7 +125,7 @@ class Corpus:
 
     def sample(self, fraction: float, seed: int = 0) -> Corpus:
         """A nested random share of the training rows; validation and test stay whole."""
-        return self.with_train(self.train.sample(fraction, seed))
+        return replace(self, train=self.train.sample(fraction, seed), fraction=self.fraction * fraction)
 
     def split(self, valid: float = 0.1, seed: int = 0) -> Corpus:
         """The same corpus with validation rows held out of training, unless it has some already."""

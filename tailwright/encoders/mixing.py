@@ -9,10 +9,10 @@
 | `hidden` | (rows, labels, units) | the first hidden layer of a head that all labels share, likewise |
 | `pairs` | (pairs, width) | context vectors of the pairs of row and label that the mixing asks for |
 
-At every point but `pairs` a mixing maps the activations of all rows to mixed ones (`activations`), linearly, and
-the rows then learn the mixing's `targets`. At `pairs` it asks for the context vectors of some pairs, and says which
-pairs are replaced: by which vectors, with which targets (`replaced_pairs`). All other pairs stay as they are, and
-no context vector is made for them.
+At every point but `pairs` a mixing maps the activations of all rows to mixed ones (`activations`), linearly,
+and the rows then learn the mixing's `targets`. At `pairs` it asks for the context vectors of some pairs, and
+says which pairs are replaced: by which vectors, with which targets (`replaced_pairs`). All other pairs stay
+as they are, and no context vector is made for them.
 """
 
 from __future__ import annotations

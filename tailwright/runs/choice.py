@@ -22,7 +22,7 @@ ENOUGH_TEXTS = 0.5
 
 
 @dataclass(frozen=True)
-class Choice:
+class AutoChoice:
     """A model, augmentations, and why they were chosen."""
 
     model: str
@@ -31,7 +31,7 @@ class Choice:
     augment_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> Choice:
+def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> AutoChoice:
     """Fill in what was asked to be chosen; `none` among the augmentations stands for none at all."""
     if len(augment) > 1 and {"auto", "none"} & set(augment):
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
@@ -50,4 +50,4 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
             why = "label texts as rows, without soft annotations, help a model that does not read them"
         reasons.append(f"augmentation {' '.join(augment) or 'none'}: {why}")
     kept = tuple(name for name in augment if name != "none")
-    return Choice(model, kept, tuple(reasons), settings)
+    return AutoChoice(model, kept, tuple(reasons), settings)

@@ -3,32 +3,81 @@
 | file in a run folder | holds |
 |---|---|
 | `manifest.json` | format version, sha256 and size of every other file |
-| `run.json` | model and its settings, augmentations, seed, number of training rows, where these were |
-| `labels/` | ids, names and texts (bytes and offsets), training counts |
+| `run.json` | how the run came about: `RunFacts` |
+| `labels/` | ids, names and texts (bytes and offsets), training counts without and with added rows |
 | `model/` | whatever the model saved |
 | `log.jsonl` | how the training went; not in the manifest |
 """
 
 from __future__ import annotations
 
+import importlib.util
+import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import sparse
 
+from tailwright import __version__
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.corpus_folder import load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
-from tailwright.errors import InputError, quoted
+from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
-from tailwright.store import open_folder, writing
+from tailwright.store import FolderReader, open_folder, writing
+from tailwright.store.manifest import first_problem
 
-_FACTS = {"model": str, "settings": dict, "augment": list, "seed": int, "train_rows": int, "data": str}
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "torch", "transformers")
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of tailwright, of Python and of the installed libraries that results depend on."""
+    installed = {name: importlib.util.find_spec(name) for name in _LIBRARIES}
+    libraries = {name: metadata.version(name) for name, spec in installed.items() if spec is not None}
+    return {"tailwright": __version__, "python": platform.python_version(), **libraries}
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class AppliedAugmentation(_Facts):
+    """An augmentation that a run was trained with: all of its settings, and how many rows it added."""
+
+    name: str
+    settings: dict[str, Any] = {}
+    rows: int = Field(default=0, ge=0)
+
+
+class TrainingData(_Facts):
+    """What a run was trained on: where it was read from, empty if unknown, and the corpus's digest."""
+
+    path: str = ""
+    digest: str = ""
+
+
+class RunFacts(_Facts):
+    """The whole of `run.json`.
+
+    `train_rows` are original rows, `fraction` their share of the training rows that were read.
+    """
+
+    model: str
+    settings: dict[str, Any]
+    augment: list[AppliedAugmentation]
+    seed: int = Field(ge=0)
+    train_rows: int = Field(ge=0)
+    fraction: float = Field(gt=0, le=1)
+    data: TrainingData
+    versions: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -52,22 +101,46 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A fitted model with its labels; `train_rows` are original rows, `augment` names what was added.
+    """A fitted model with its labels, and how it came about.
 
-    `data` is where the corpus was read from, empty if that is unknown: the test rows may be found there.
+    | field | meaning |
+    |---|---|
+    | `train_rows` | original training rows |
+    | `augmentations` | what it was trained with, in order |
+    | `augmented_counts` | float64 (labels,): label counts with the weighted soft targets of added rows |
+    | `fraction` | the share of the training rows that were read |
+    | `data` | where the corpus was read from, and its digest; the test rows may be found there |
+    | `versions` | of the libraries that it was trained with |
     """
 
     model: Model
     labels: LabelSpace
     train_rows: int
     seed: int = 0
-    augment: tuple[str, ...] = ()
-    data: str = ""
+    augmentations: tuple[AppliedAugmentation, ...] = ()
+    augmented_counts: np.ndarray = field(default=None)  # type: ignore[arg-type]
+    fraction: float = 1.0
+    data: TrainingData = field(default_factory=TrainingData)
+    versions: dict[str, str] = field(default_factory=library_versions)
+
+    def __post_init__(self) -> None:
+        if self.augmented_counts is None:
+            object.__setattr__(self, "augmented_counts", self.labels.counts.astype(np.float64))
 
     @property
     def name(self) -> str:
         """What it is called in a heading: its model."""
         return self.model.card.name
+
+    @property
+    def augment(self) -> tuple[str, ...]:
+        """The names of its augmentations."""
+        return tuple(applied.name for applied in self.augmentations)
+
+    @property
+    def rows_added(self) -> int:
+        """How many rows its augmentations added."""
+        return sum(applied.rows for applied in self.augmentations)
 
     def top(
         self,
@@ -89,40 +162,63 @@ class Run:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
+        facts = RunFacts(
+            model=self.model.card.name,
+            settings=asdict(self.model.settings),
+            augment=list(self.augmentations),
+            seed=self.seed,
+            train_rows=self.train_rows,
+            fraction=self.fraction,
+            data=self.data,
+            versions=self.versions,
+        )
         with writing(path, kind="run", overwrite=overwrite) as folder:
-            facts = {
-                "model": self.model.card.name,
-                "settings": asdict(self.model.settings),
-                "augment": list(self.augment),
-                "seed": self.seed,
-                "train_rows": self.train_rows,
-                "data": self.data,
-            }
-            folder.json("run.json", facts)
+            folder.json("run.json", facts.model_dump())
             labels = folder.sub("labels")
             save_labels(labels, self.labels)
             labels.array("counts", self.labels.counts)
+            labels.array("augmented_counts", self.augmented_counts)
             self.model.save(folder.sub("model"))
 
 
 def load(path: str | Path) -> Run:
     """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
     folder = open_folder(path, kind="run")
-    facts = folder.json("run.json")
-    if isinstance(facts, dict):
-        facts.setdefault("data", "")  # runs of older versions do not say
-    for key, kind in _FACTS.items():
-        if not isinstance(facts, dict) or type(facts.get(key)) is not kind:
-            raise InputError(f"found {quoted(facts)}", expected=f"{key}: {kind.__name__}", path=path)
+    facts = _facts(folder)
     stored = folder.sub("labels")
     try:
         labels = load_labels(stored).with_counts(stored.array("counts", dtype=np.int64, shape=(None,)))
     except ValueError as error:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
-    if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts["train_rows"]:
-        raise InputError("found label counts", expected=f"0..{facts['train_rows']}", path=path)
-    model_kind = models.get(facts["model"])
-    model = model_kind(settings_from(model_kind.Settings, facts["settings"]))
+    if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts.train_rows:
+        raise InputError("found label counts", expected=f"0..{facts.train_rows}", path=path)
+    augmented = stored.array("augmented_counts", dtype=np.float64, shape=(len(labels),))
+    if not np.isfinite(augmented).all():
+        raise InputError("found augmented label counts", expected="finite numbers", path=path)
+    model_kind = models.get(facts.model)
+    model = model_kind(settings_from(model_kind.Settings, facts.settings))
     model.load(folder.sub("model"), len(labels))
-    augment = tuple(str(name) for name in facts["augment"])
-    return Run(model, labels, facts["train_rows"], facts["seed"], augment, facts["data"])
+    return Run(
+        model,
+        labels,
+        facts.train_rows,
+        facts.seed,
+        tuple(facts.augment),
+        augmented,
+        facts.fraction,
+        facts.data,
+        facts.versions,
+    )
+
+
+def read_facts(path: str | Path) -> RunFacts:
+    """How the run in a folder came about; its model is not loaded."""
+    return _facts(open_folder(path, kind="run"))
+
+
+def _facts(folder: FolderReader) -> RunFacts:
+    try:
+        return RunFacts.model_validate(folder.json("run.json"))
+    except ValidationError as error:
+        found = f"found {first_problem(error)}"
+        raise InputError(found, expected="the facts of a run", path=folder.path / "run.json") from error

@@ -13,16 +13,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailwright.augmentation import BatchAugmenter, RowAugmenter, augmenter
+import numpy as np
+
+from tailwright.augmentation import AugmenterCard, RowAugmenter, augmenter
 from tailwright.augmentation import augment as add_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
-from tailwright.models import Model, models
-from tailwright.runs.run import Run
+from tailwright.models import models
+from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.shared import shared_folder, spared_seconds
@@ -51,7 +54,7 @@ def train(
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
     Those of the rows door add their rows first, in turn; those of the batch door change batches as they are
-    drawn, of original and of added rows alike.
+    drawn, of original and of added rows alike; those of the hidden door mix activations inside the network.
 
     | argument | |
     |---|---|
@@ -68,36 +71,51 @@ def train(
     of_each = augment_settings or {}
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
-        check_door(kind, methods[name].card.door, name)
+        check_door(model, methods[name].card)
     if device == "cuda":
         from tailwright.training.devices import device_of
 
         device_of(device)
     fitted.device, fitted.watch = device, watch or {}
+    data = TrainingData(path=corpus.source, digest=corpus.digest())
     asked = {
         "model": model,
         "settings": repr(fitted.settings),
         "augment": [[name, repr(methods[name].settings)] for name in augment],
         "seed": seed,
+        "data": data.digest,
     }
     with connected() as team:
         if team.size > 1 and "+" in model:
             found = f"{team.size} processes for {model}"
             raise InputError(found, expected="one: the parts of a fusion are trained by a single process")
-        work = Workplace() if out is None else _workplace(Path(out), corpus, asked, resume, overwrite, team)
+        work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
         spared = spared_seconds()
-        asked_for = [methods[name] for name in augment]
-        for method in asked_for:
+        applied, added_counts = [], np.zeros(len(corpus.labels))
+        for name in augment:
+            method, rows = methods[name], len(corpus.train)
             if isinstance(method, RowAugmenter):
-                with work.phase(method.card.name):
+                with work.phase(name):
                     corpus = add_rows(corpus, method, seed=seed)
-        fitted.mixes = [method for method in asked_for if isinstance(method, BatchAugmenter)]
+                added_counts += _weighted_counts(corpus.train, rows)
+            added = len(corpus.train) - rows
+            applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
+        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowAugmenter)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
         if shared_folder() is not None:
             work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
-        run = Run(fitted, corpus.labels, len(corpus.train.originals()), seed, tuple(augment), corpus.source)
+        run = Run(
+            fitted,
+            corpus.labels,
+            len(corpus.train.originals()),
+            seed,
+            tuple(applied),
+            corpus.labels.counts + added_counts,
+            corpus.fraction,
+            data,
+        )
         if out is not None and team.leads:
             run.save(out, overwrite=overwrite)
             finish(Path(out))
@@ -105,31 +123,43 @@ def train(
     return run
 
 
-def check_door(kind: type[Model], door: str, method: str) -> None:
+def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
+    """(labels,) float64: soft targets of the rows from `start` on, times the rows' weights, by label."""
+    return rows.targets[start:].astype(np.float64).T @ rows.weights[start:].astype(np.float64)
+
+
+def check_door(model: str, method: AugmenterCard) -> None:
     """Refuse a model that an augmentation cannot enter, and name those that it can."""
-    if door in kind.card.doors:
+    if _has_door(model, method):
         return
-    able = [name for name in models.names() if door in models.get(name).card.doors]
-    found = f"{kind.card.name} cannot be trained with {method}, which enters at the {door} door"
-    raise InputError(f"{found}; {method} works with: {', '.join(able)}")
+    able = [name for name in models.names() if _has_door(name, method)]
+    door = f"the {method.door} door"
+    if method.mix_points:
+        door += f", at {' or '.join(method.mix_points)}"
+    found = f"{model} cannot be trained with {method.name}, which enters at {door}"
+    raise InputError(f"{found}; {method.name} works with: {', '.join(able)}")
 
 
-def _workplace(
-    out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team
-) -> Workplace:
+def _has_door(model: str, method: AugmenterCard) -> bool:
+    card = models.card(model)
+    meets = not method.mix_points or set(method.mix_points) & set(card.mix_points)
+    return method.door in card.doors and bool(meets)
+
+
+def _workplace(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team) -> Workplace:
     """The place beside the run folder, made by the leader of the team while the others wait."""
     if team.leads:
-        _make_place(out, corpus, asked, resume, overwrite)
+        _make_place(out, asked, resume, overwrite)
     team.wait()
     return Workplace(partial_of(out), resume=resume, writes=team.leads)
 
 
-def _make_place(out: Path, corpus: Corpus, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
+def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
     """Make the place, or check that it belongs to the same training where it is resumed."""
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
     partial = partial_of(out)
-    fingerprint = json.dumps({**asked, "data": corpus.digest()}, sort_keys=True, default=str)
+    fingerprint = json.dumps(asked, sort_keys=True, default=str)
     with errors_of_writing(partial):
         asked_file = partial / "asked.json"
         if partial.exists() and overwrite and not resume:

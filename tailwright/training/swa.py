@@ -13,25 +13,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from torch import nn
 
+from tailwright.settings import Settings, setting
 from tailwright.training.weights import Arrays, put_weights, weights_of
 
 Counted = Literal["phase", "epoch"]
 
 
 @dataclass(frozen=True)
-class Averaging:
+class Averaging(Settings):
     """When snapshots are taken.
-
-    | setting | meaning |
-    |---|---|
-    | `start` | the epoch, from 0, at the beginning of which the first is taken; never where there are fewer |
-    | `every` | steps between the others |
-    | `counted` | "phase": after steps n, 2n, ... of the phase; "epoch": after 1, n + 1, ... of an epoch |
 
     >>> [step for step in range(6) if Averaging(0, 2).due(step, step % 3)]
     [1, 3, 5]
@@ -39,17 +34,9 @@ class Averaging:
     [0, 2, 3, 5]
     """
 
-    start: int
-    every: int
-    counted: Counted = "phase"
-
-    def __post_init__(self) -> None:
-        if self.start < 0:
-            raise ValueError(f"start must be >= 0, got {self.start}")
-        if self.every < 1:
-            raise ValueError(f"every must be >= 1, got {self.every}")
-        if self.counted not in get_args(Counted):
-            raise ValueError(f"counted must be one of {', '.join(get_args(Counted))}, got {self.counted!r}")
+    start: int = setting(0, "epoch, from 0, at the beginning of which the first is taken", least=0)
+    every: int = setting(1, "steps between the others", least=1)
+    counted: Counted = setting("phase", "after steps n, 2n, ... of a phase, or 1, n + 1, ... of an epoch")
 
     def due(self, step: int, batch: int) -> bool:
         """Whether a snapshot follows that step of the phase, which is that batch of its epoch, from 0."""

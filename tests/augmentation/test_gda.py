@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tailwright.language.tuning_settings import TuningSettings
 
 import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter, augmenters, row_augmenter
@@ -29,10 +30,9 @@ from tailwright.data.pairs import same_pairs
 from tailwright.errors import InputError
 from tailwright.language.decoding import DecodingSettings
 from tailwright.language.pairs import TextPairs
-from tailwright.language.tuning_settings import TuningSettings
 from tailwright.settings import settings_from
 from tailwright.streams import stream
-from tailwright.study.advisor import candidates_for
+from tailwright.study.advise.advisor import contenders_for
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def test_a_wrong_setting_of_any_part_is_named(wrong, line):
 
 def test_the_advisor_does_not_try_it_unasked():
     assert "gda" in augmenters.names()
-    assert "gda" not in {candidate.method for candidate in candidates_for("linear", tiny_corpus(20))}
+    assert "gda" not in {contender.method for contender in contenders_for("linear", tiny_corpus(20))}
 
 
 def test_asking_for_it_loads_no_language_model_library():

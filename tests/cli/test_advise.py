@@ -10,7 +10,7 @@ import pytest
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
-from tailwright.study.advisor import Advice, Candidate
+from tailwright.study.advise.advisor import Advice, Contender
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +62,10 @@ def test_a_training_with_a_budget_takes_the_advice_and_keeps_it_over_a_kill(
 
     def advised(corpus, model, **options):
         asked.append((model, options["budget"]))
-        best = Candidate("gandalf", {"soft": False})
+        best = Contender("gandalf", {"soft": False})
         return Advice(model, "PSP@5", (), best, "it helps", (), 1.0)
 
-    monkeypatch.setattr("tailwright.study.advisor.advise", advised)
+    monkeypatch.setattr("tailwright.study.advise.advisor.advise", advised)
     out, kept = tmp_path / "run", tmp_path / "run.advice.json"
     command = ["train", str(tiny), "--out", str(out), "--model", "popularity", "--budget", "2m", "--json"]
 

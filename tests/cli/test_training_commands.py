@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,6 +16,10 @@ from tailwright.cli import run
 from tailwright.cli.config import Asked, read_config
 from tailwright.data import Corpus
 from tailwright.errors import InputError
+from tailwright.models import models
+from tailwright.models.fusion.model import fusion_of
+from tailwright.models.popularity import Popularity
+from tailwright.settings import Settings, setting, settings_from
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +217,86 @@ def test_an_unknown_owner_is_a_near_miss_of_parts_and_augmentations():
         asked.set(f"{owner}.trees=2")
         with pytest.raises(InputError, match=f"unknown owner of settings '{owner}'; did you mean '{meant}'"):
             asked.sort_out("linear+twin")
+
+
+@dataclass(frozen=True)
+class ShortlistToy(Settings):
+    size: int = setting(100, "labels of a shortlist", least=1)
+    kind: Literal["near", "far"] = setting("near", "which labels")
+
+
+@dataclass(frozen=True)
+class NestedToy(Settings):
+    epochs: int = setting(3, "rounds over the rows", least=1)
+    shortlist: ShortlistToy = setting(ShortlistToy(), "how labels are shortlisted")
+
+
+@pytest.fixture
+def nested(monkeypatch):
+    """A popularity model with settings in a group."""
+    monkeypatch.setattr(Popularity, "Settings", NestedToy)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content"),
+    [
+        (["--set", "shortlist.size=200"], ""),
+        (["--set", "popularity.shortlist.size=200"], ""),
+        (["--set", "size=200"], ""),
+        ([], "[settings.shortlist]\nsize = 200\n"),
+        ([], "[shortlist]\nsize = 200\n"),
+        ([], "[popularity.shortlist]\nsize = 200\n"),
+        (["--set", "shortlist.size=200"], "[settings.shortlist]\nsize = 7\n"),
+    ],
+)
+def test_settings_of_a_group_reach_the_model(tiny, tmp_path, capsys, nested, arguments, content):
+    config = tmp_path / "c.toml"
+    config.write_text(f'model = "popularity"\naugment = ["none"]\n{content}')
+    out = ["--out", str(tmp_path / "run"), "--config", str(config), "-q"]
+    assert run(["train", str(tiny), *out, "--set", "epochs=5", *arguments]) == 0
+    assert tw.load(tmp_path / "run").model.settings == NestedToy(5, ShortlistToy(200))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "line"),
+    [
+        ("shortlst.size=200", "unknown owner of settings 'shortlst'; did you mean 'shortlist'?"),
+        ("shortlist.sze=200", "unknown setting 'sze'; did you mean 'size'?"),
+        ("shortlist.size=0", "size must be >= 1, got 0"),
+        ("shortlist=3", "setting shortlist: found '3', expected shortlist.NAME=VALUE"),
+    ],
+)
+def test_a_wrong_setting_of_a_group_is_one_line(tiny, tmp_path, capsys, nested, assignment, line):
+    arguments = ["train", str(tiny), "--out", str(tmp_path / "run"), "--model", "popularity", "-q"]
+    assert run([*arguments, "--set", assignment]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_of_a_group_of_a_part_reach_it(monkeypatch, nested):
+    fusion_of.cache_clear()
+    for name in ("shortlist.size", "popularity.shortlist.size"):
+        asked = Asked()
+        asked.set(f"{name}=200")
+        asked.sort_out("popularity+label-matcher")
+        found = settings_from(models.settings("popularity+label-matcher"), asked.settings)
+        assert found.popularity.shortlist.size == 200
+    fusion_of.cache_clear()
+
+
+def test_a_model_lists_its_settings_with_groups_and_bounds(capsys, nested):
+    assert run(["models", "popularity", "--json"]) == 0
+    listed = {one["name"]: one for one in last_json(capsys)["settings"]}
+    assert listed["shortlist.size"] == {
+        "name": "shortlist.size",
+        "default": 100,
+        "meaning": "labels of a shortlist",
+        "takes": ">= 1",
+    }
+    assert listed["shortlist.kind"]["takes"] == "near or far"
+    assert run(["models", "popularity"]) == 0
+    assert "shortlist.size" in capsys.readouterr().out
 
 
 def test_a_configuration_file_is_read_and_options_go_before_it(tiny, tmp_path, capsys):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import label_vectors
 from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
 
 import tailwright as tw

@@ -60,13 +60,16 @@ def test_folder_without_manifest_says_so(tmp_path):
 
 
 def test_newer_version_says_what_to_do(run):
-    edit_manifest(run, version=2, colour="green")
-    assert_damaged(run, "format version 2, expected version 1; upgrade tailwright")
+    edit_manifest(run, version=3, colour="green")
+    assert_damaged(run, "format version 3, expected version 2; upgrade tailwright")
 
 
 def test_older_version_says_what_to_do(run):
-    edit_manifest(run, version=0)
-    assert_damaged(run, "format version 0, expected version 1; make the folder again")
+    earlier = "format version 1, which an earlier version of tailwright wrote, expected version 2"
+    edit_manifest(run, version=1, colour="green")
+    assert_damaged(run, f"{earlier}; train the run again")
+    edit_manifest(run, version=1, kind="corpus")
+    assert_damaged(run, f"{earlier}; make the folder again")
 
 
 def test_folder_of_another_kind_says_which(run):
@@ -178,7 +181,7 @@ def test_deeply_nested_manifest_is_refused(run):
 
 def test_manifest_with_a_key_twice_is_refused(run):
     text = (run / "manifest.json").read_text()
-    (run / "manifest.json").write_text(text.replace("{", '{"version": 1,', 1))
+    (run / "manifest.json").write_text(text.replace("{", '{"version": 2,', 1))
     assert_damaged(run, "manifest.json", "the same key twice")
 
 
@@ -190,8 +193,8 @@ ENTRY = {"bytes": 2, "sha256": "0" * 64}
     [
         {"format": "tailwind"},
         {"format": 7},
-        {"version": "1"},
-        {"version": 1.0},
+        {"version": "2"},
+        {"version": 2.0},
         {"version": True},
         {"version": None},
         {"kind": 3},

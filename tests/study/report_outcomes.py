@@ -9,10 +9,10 @@ import numpy as np
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
-from tailwright.study.trial import key_of, tried
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
+from tailwright.study.run.trial import key_of, tried
 
 NASTY = (
     "<script>document.title = 'owned'</script>",

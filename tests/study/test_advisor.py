@@ -10,10 +10,10 @@ import pytest
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Corpus, LabelSpace
 from tailwright.errors import InputError
-from tailwright.study import advisor
-from tailwright.study.advisor import Candidate, advise, candidates_for
+from tailwright.study.advise import advisor
+from tailwright.study.advise.advisor import Contender, advise, contenders_for
 
-SOFT, HARD = Candidate("gandalf"), Candidate("gandalf", {"soft": False})
+SOFT, HARD = Contender("gandalf"), Contender("gandalf", {"soft": False})
 
 
 class Clock:
@@ -33,37 +33,37 @@ def small_start(monkeypatch):
     monkeypatch.setattr(advisor, "ROWS_TO_BEGIN_WITH", 60)
 
 
-def test_a_method_that_the_model_cannot_take_is_no_candidate():
+def test_a_method_that_the_model_cannot_take_is_no_contender():
     corpus = tiny_corpus(20)
-    methods = {model: {c.method for c in candidates_for(model, corpus)} for model in ("linear", "twin")}
+    methods = {model: {c.method for c in contenders_for(model, corpus)} for model in ("linear", "twin")}
     assert "labelmix" in methods["twin"]
     assert "labelmix" not in methods["linear"]
     assert "gandalf" in methods["linear"]
 
 
-def test_a_method_that_needs_label_texts_is_no_candidate_without_them():
+def test_a_method_that_needs_label_texts_is_no_contender_without_them():
     corpus = tiny_corpus(20)
     nameless = Corpus(corpus.train, LabelSpace.numbered(len(corpus.labels)))
-    assert {c.method for c in candidates_for("linear", nameless)}.isdisjoint({"gandalf", "labelmix"})
+    assert {c.method for c in contenders_for("linear", nameless)}.isdisjoint({"gandalf", "labelmix"})
 
 
-def test_a_method_that_needs_wordnet_is_no_candidate_without_it(monkeypatch):
+def test_a_method_that_needs_wordnet_is_no_contender_without_it(monkeypatch):
     corpus = tiny_corpus(20)
-    assert {"eda", "wordnet"} <= {c.method for c in candidates_for("linear", corpus)}
+    assert {"eda", "wordnet"} <= {c.method for c in contenders_for("linear", corpus)}
     monkeypatch.setattr("tailwright.data.wordnet_files._usual_folders", lambda: iter([]))
     monkeypatch.delenv("TAILWRIGHT_WORDNET", raising=False)
-    assert {c.method for c in candidates_for("linear", corpus)}.isdisjoint({"eda", "wordnet"})
+    assert {c.method for c in contenders_for("linear", corpus)}.isdisjoint({"eda", "wordnet"})
 
 
-def test_candidates_say_how_to_ask_for_them():
-    assert Candidate().options() == ["--augment", "none"]
+def test_contenders_say_how_to_ask_for_them():
+    assert Contender().options() == ["--augment", "none"]
     assert HARD.options() == ["--augment", "gandalf", "--set", "gandalf.soft=false"]
-    assert [c.name for c in (Candidate(), SOFT, HARD)] == ["none", "gandalf", "gandalf (soft=false)"]
+    assert [c.name for c in (Contender(), SOFT, HARD)] == ["none", "gandalf", "gandalf (soft=false)"]
 
 
 def test_label_texts_as_rows_are_recommended_where_rows_say_nothing_of_the_labels():
     """Every label has one row of noise, and its text tells it: only rows made of label texts can help."""
-    advice = advise(unseen_words(), "linear", metric="P@1", budget=1e6, candidates=[HARD])
+    advice = advise(unseen_words(), "linear", metric="P@1", budget=1e6, contenders=[HARD])
     gain = advice.ranking[0].gains["all"]["P@1"]
     assert gain.low > 0
     assert advice.chosen == HARD
@@ -72,20 +72,20 @@ def test_label_texts_as_rows_are_recommended_where_rows_say_nothing_of_the_label
 
 def test_without_a_gain_beyond_noise_the_advice_is_none(small_start):
     # A model that learns nothing from rows gains nothing from more of them.
-    advice = advise(tiny_corpus(200), "label-matcher", budget=1e6, candidates=[SOFT])
+    advice = advise(tiny_corpus(200), "label-matcher", budget=1e6, contenders=[SOFT])
     assert advice.ranking[0].gains["all"]["P@1"].mean == 0
-    assert advice.chosen == Candidate()
+    assert advice.chosen == Contender()
     assert "no gain beyond noise" in advice.reason
 
 
-def test_each_round_has_fewer_candidates_on_more_labels_and_its_own_baseline(small_start):
-    tried = [SOFT, HARD, *(Candidate("gandalf", {"threshold": t}) for t in (0.2, 0.3, 0.4))]
-    advice = advise(tiny_corpus(300), "label-matcher", budget=400.0, candidates=tried, clock=Clock(1.0))
+def test_each_round_has_fewer_contenders_on_more_labels_and_its_own_baseline(small_start):
+    tried = [SOFT, HARD, *(Contender("gandalf", {"threshold": t}) for t in (0.2, 0.3, 0.4))]
+    advice = advise(tiny_corpus(300), "label-matcher", budget=400.0, contenders=tried, clock=Clock(1.0))
     rounds = [list(group) for _, group in itertools.groupby(advice.probes, key=lambda p: p.round)]
     assert len(rounds) >= 3
     sizes = [len(probes) - 1 for probes in rounds]
     assert sizes[:3] == [5, 3, 2]
-    assert all(not probes[0].candidate.method for probes in rounds)
+    assert all(not probes[0].contender.method for probes in rounds)
     shares = [probes[0].share for probes in rounds]
     assert shares == sorted(shares)
     assert shares[-1] > shares[0]
@@ -94,17 +94,17 @@ def test_each_round_has_fewer_candidates_on_more_labels_and_its_own_baseline(sma
 
 
 def test_a_budget_that_is_spent_at_once_leaves_what_is_known(small_start):
-    advice = advise(tiny_corpus(200), "label-matcher", budget=3.0, candidates=[SOFT, HARD], clock=Clock(1.0))
+    advice = advise(tiny_corpus(200), "label-matcher", budget=3.0, contenders=[SOFT, HARD], clock=Clock(1.0))
     assert len(advice.probes) == 1
     assert advice.ranking == ()
-    assert advice.chosen == Candidate()
+    assert advice.chosen == Contender()
     assert "could be tried" in advice.reason
 
 
 @pytest.mark.parametrize("budget", [20, 40])
 def test_a_round_that_was_cut_short_does_not_count(small_start, budget):
     advice = advise(
-        tiny_corpus(300), "label-matcher", budget=budget, candidates=[SOFT, HARD], clock=Clock(1.0)
+        tiny_corpus(300), "label-matcher", budget=budget, contenders=[SOFT, HARD], clock=Clock(1.0)
     )
     sizes = Counter(p.round for p in advice.probes)
     assert sizes[max(sizes)] < 3, "the budget cut no round short: the test does not test"
@@ -119,7 +119,7 @@ def test_test_rows_are_never_looked_at(small_start):
     answers = []
     for rows in (test, train.take(range(20))):
         with_test = Corpus(train, corpus.labels, test=rows)
-        answers.append(advise(with_test, "linear", budget=200.0, candidates=[HARD], clock=Clock(1.0)))
+        answers.append(advise(with_test, "linear", budget=200.0, contenders=[HARD], clock=Clock(1.0)))
     first, second = (a.ranking[0].gains["all"]["P@1"] for a in answers)
     assert first == second
 
@@ -128,7 +128,7 @@ def test_validation_rows_that_are_there_are_used(small_start):
     corpus = tiny_corpus(200)
     train, valid = corpus.train.split(0.25, seed=1)
     given = Corpus(train, corpus.labels, valid=valid)
-    advice = advise(given, "label-matcher", budget=300.0, candidates=[SOFT], clock=Clock(1.0))
+    advice = advise(given, "label-matcher", budget=300.0, contenders=[SOFT], clock=Clock(1.0))
     assert advice.ranking[0].gains["all"]["P@1"].rows == len(valid)
 
 

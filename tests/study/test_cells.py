@@ -8,9 +8,11 @@ import pytest
 from toy_study import plan_of, toy_corpus
 
 from tailwright.errors import InputError
-from tailwright.study.cells import Cell, cell_from
-from tailwright.study.search import choices, chosen
-from tailwright.study.trial import code_of, key_of
+from tailwright.models import models
+from tailwright.settings import settings_from
+from tailwright.study.plan.cells import Cell, cell_from
+from tailwright.study.plan.search import choices, chosen
+from tailwright.study.run.trial import code_of, key_of
 
 CELL = Cell(
     "toy",
@@ -130,6 +132,10 @@ def test_a_search_tries_every_combination_and_sets_it_where_it_belongs():
     ]
     tried = chosen(cell, found[0])
     assert tried.augment_settings == {"gandalf": {"soft": False, "weight": 0.5}}
-    assert tried.settings == {"depth": 4, "twin": {"width": 16}, "x": 1}
+    assert tried.settings == {"depth": 4, "twin.width": 16, "x": 1}
     assert (tried.search, tried.seed, tried.augment) == ({}, cell.seed, cell.augment)
+    # What is chosen goes before what the plan sets of the same part.
+    planned = replace(cell, settings={"twin": {"width": 8, "epochs": 2}})
+    settings = settings_from(models.settings("linear+twin"), chosen(planned, {"twin.width": 16}).settings)
+    assert (settings.twin.width, settings.twin.epochs) == (16, 2)
     assert chosen(CELL, {}).augment_settings == CELL.augment_settings

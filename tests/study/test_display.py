@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from tailwright.study.cells import Cell
-from tailwright.study.display import Bars, Lines, Silence, display
-from tailwright.study.estimate import Estimate, in_words
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.estimate import Estimate, in_words
+from tailwright.study.run.display import Bars, Lines, Silence, display
 
 CELL = Cell("toy [x]", "data", "twin", "gandalf", ("gandalf",))
 

@@ -10,9 +10,9 @@ from toy_study import toy_corpus, write_data
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.errors import InputError
-from tailwright.study import exam as module
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam, exam_of, read_source
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run import exam as module
+from tailwright.study.run.exam import Exam, exam_of, read_source
 
 
 def test_the_data_of_a_cell_are_read_once_in_a_process(tmp_path, monkeypatch):

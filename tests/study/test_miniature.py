@@ -10,7 +10,7 @@ import pytest
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data import Corpus
 from tailwright.data.corpus import corpus_from_lists
-from tailwright.study.miniature import draw_order, miniature
+from tailwright.study.plan.miniature import draw_order, miniature
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from toy_study import toy_corpus, write_data
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.errors import InputError
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import (
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import (
     is_finished,
     list_cells,
     load_outcome,
@@ -25,7 +25,7 @@ from tailwright.study.outcomes import (
     save_outcome,
     seconds_in,
 )
-from tailwright.study.trial import tried
+from tailwright.study.run.trial import tried
 
 CELL = Cell("toy", "data", "popularity", search={"gandalf.weight": (0.5, 1.0)}, augment=("gandalf",))
 
@@ -92,6 +92,15 @@ def test_a_hand_picked_run_is_an_outcome_too(tmp_path):
     assert outcome.train_seconds > 0
     assert outcome.peak_rss_mb > 0
     assert outcome.cell.settings["trees"] == 1
+    assert outcome.cell.augment_settings["gandalf"]["soft"] is True
+    assert np.array_equal(outcome.augmented_counts, run.augmented_counts)
+    assert outcome.augmented_counts.sum() > outcome.counts.sum()
+
+
+def test_a_hand_picked_run_says_its_share_of_the_training_rows(tmp_path):
+    corpus = tw.read(write_data(tmp_path / "data"))
+    tw.train(corpus.sample(0.5), "popularity", out=tmp_path / "run")
+    assert outcome_of_run(tmp_path / "run", corpus).cell.fraction == 0.5
 
 
 def test_a_run_over_other_labels_or_without_test_rows_is_refused(tmp_path):

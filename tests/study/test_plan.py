@@ -8,7 +8,7 @@ import pytest
 from toy_study import PLAN, plan_of
 
 from tailwright.errors import InputError
-from tailwright.study.plan import is_asked_for, read_plan
+from tailwright.study.plan.plan import is_asked_for, read_plan
 
 ALL = """
 title = "everything"

@@ -16,9 +16,9 @@ from tailwright.cli import run
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
-from tailwright.study.quality import quality_of
-from tailwright.study.quality_examples import DRAWN, LEAST, MOST
-from tailwright.study.quality_page import quality_page
+from tailwright.study.quality.examples import DRAWN, LEAST, MOST
+from tailwright.study.quality.figures import quality_of
+from tailwright.study.quality.page import quality_page
 
 NASTY = "<script>alert('x')</script> & \"quoted\" \x00 日本語 🎉"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from tailwright.study.quality_bleu import self_bleu
+from tailwright.study.quality.bleu import self_bleu
 
 SACREBLEU = BLEU(tokenize="none", effective_order=True)
 texts = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=6)

@@ -13,8 +13,8 @@ from tailwright.errors import InputError
 from tailwright.evaluation import TopK
 from tailwright.evaluation.slices import sliced_metrics
 from tailwright.labels import head_torso_tail
-from tailwright.runs.run import Run
-from tailwright.study.quality import quality_of
+from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
+from tailwright.study.quality.figures import quality_of
 
 LETTERS = "xyz"
 
@@ -82,10 +82,14 @@ def test_a_model_that_was_trained_on_the_sources_or_the_new_rows_is_known(corpus
     run = reading(corpus)
     drift = quality_of(corpus, run).methods[0].drift
     assert (drift.seen_sources, drift.seen_new) == (True, False)
-    other = replace(run, labels=run.labels.with_counts(np.array([1, 1, 2])), augment=("toy",))
+    other = replace(
+        run,
+        labels=run.labels.with_counts(np.array([1, 1, 2])),
+        augmentations=(AppliedAugmentation(name="toy"),),
+    )
     drift = quality_of(corpus, other).methods[0].drift
     assert (drift.seen_sources, drift.seen_new) == (False, True)
-    same_place = replace(run, data="data/../here")
+    same_place = replace(run, data=TrainingData(path="data/../here"))
     drift = quality_of(replace(corpus, source="here"), same_place).methods[0].drift
     assert drift.seen_new
 

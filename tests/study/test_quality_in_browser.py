@@ -8,8 +8,8 @@ import chromium
 import pytest
 from augmented_rows import augmented
 
-from tailwright.study.quality import quality_of
-from tailwright.study.quality_page import quality_page
+from tailwright.study.quality.figures import quality_of
+from tailwright.study.quality.page import quality_page
 
 pytestmark = pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missing())
 

@@ -13,9 +13,9 @@ from sacrebleu.metrics import BLEU
 from strategies import texts as any_texts
 
 from tailwright.data.text.words import split_words
-from tailwright.study.quality import quality_of
-from tailwright.study.quality_sources import pairings
-from tailwright.study.quality_texts import Measured, Spread, equal_to_training, measure
+from tailwright.study.quality.figures import quality_of
+from tailwright.study.quality.sources import pairings
+from tailwright.study.quality.texts import Measured, Spread, equal_to_training, measure
 
 
 def measured(originals, new, seed: int = 0) -> Measured:

@@ -10,7 +10,7 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.models.popularity import Popularity
 from tailwright.runs.run import Run
-from tailwright.study.similarity import HEAD, KINDS, MIXED, RANDOM, SHARED, TAIL, similarities
+from tailwright.study.quality.similarity import HEAD, KINDS, MIXED, RANDOM, SHARED, TAIL, similarities
 
 # Label 0 has 60 rows, label 1 has three, label 2 one and no text; row i has a word of its own.
 ROWS = [[0]] * 57 + [[0, 1]] * 3 + [[2]]

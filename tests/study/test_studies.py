@@ -12,10 +12,10 @@ from toy_study import toy_corpus, write_data
 from tailwright.augmentation import augmenters
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.study import trial
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.plan import read_plan
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.plan import read_plan
+from tailwright.study.run import trial
+from tailwright.study.run.exam import Exam
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STUDIES = sorted(path for path in (ROOT / "studies").glob("*.toml") if path.name != "claims.toml")

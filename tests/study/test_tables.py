@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 from ranked_outcomes import exam, outcome
 
-from tailwright.study.cells import Cell
-from tailwright.study.comparisons import compare_all
-from tailwright.study.sheets import BOLD, Sheet, Shown, in_latex, in_markdown, latex, markdown
-from tailwright.study.tables import compared_for, write_tables
+from tailwright.study.compare.comparisons import compare_all
+from tailwright.study.compare.sheets import BOLD, Sheet, Shown, in_latex, in_markdown, latex, markdown
+from tailwright.study.compare.tables import compared_for, write_tables
+from tailwright.study.plan.cells import Cell
 
 EXAM = exam()
 METRICS = ["P@1", "P@5"]

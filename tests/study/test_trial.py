@@ -12,10 +12,10 @@ from toy_study import toy_corpus
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.runs import training
-from tailwright.study import trial
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.trial import rows_of, tried, watched
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run import outcomes, trial
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.trial import rows_of, tried, watched
 
 LINEAR = Cell("toy", "data", "linear", settings={"trees": 1})
 
@@ -52,6 +52,22 @@ def test_an_outcome_says_what_the_run_gives(exam, tmp_path):
     assert outcome.searched == outcome.chosen == {}
 
 
+def test_rows_are_made_once_and_counted_by_the_run(exam, tmp_path, monkeypatch):
+    made = []
+    add_rows = training.add_rows
+    monkeypatch.setattr(
+        training, "add_rows", lambda *given, **named: made.append(given) or add_rows(*given, **named)
+    )
+    cell = replace(LINEAR, augment=("gandalf",), fraction=0.5)
+    outcome = tried(cell, "key", exam, tmp_path)
+    assert len(made) == 1
+    again = tried(cell, "key", exam, tmp_path)
+    assert len(made) == 1
+    assert (again.n_augmented, again.n_train) == (outcome.n_augmented, outcome.n_train)
+    assert np.array_equal(again.augmented_counts, outcome.augmented_counts)
+    assert tw.load(tmp_path / "run").fraction == 0.5
+
+
 def test_augmented_counts_are_weighted(exam, tmp_path):
     cell = Cell(
         "toy", "data", "popularity", augment=("gandalf",), augment_settings={"gandalf": {"soft": False}}
@@ -74,8 +90,8 @@ SEARCH = Cell(
 
 def test_a_search_keeps_the_best_on_validation_rows_and_ranks_test_rows_once(exam, tmp_path, monkeypatch):
     asked = []
-    ranked = trial.ranked
-    monkeypatch.setattr(trial, "ranked", lambda run, data: asked.append(data) or ranked(run, data))
+    ranked = outcomes.ranked
+    monkeypatch.setattr(outcomes, "ranked", lambda run, data: asked.append(data) or ranked(run, data))
     outcome = tried(SEARCH, "key", exam, tmp_path)
     corpus = rows_of(SEARCH, exam.corpus)
     expected = {

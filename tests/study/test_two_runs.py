@@ -17,7 +17,7 @@ from tailwright.cli import run
 from tailwright.data import Corpus
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
-from tailwright.study.two_runs import compare_outcomes
+from tailwright.study.compare.two_runs import compare_outcomes
 
 EXAM = exam()
 

@@ -10,10 +10,10 @@ from toy_study import plan_of, study, toy_corpus, write_data
 import tailwright as tw
 from tailwright.augmentation.eda import Eda
 from tailwright.data import Corpus, Dataset
-from tailwright.study.cells import Cell
-from tailwright.study.exam import Exam
-from tailwright.study.outcomes import Outcome
-from tailwright.study.trial import rows_of, tried
+from tailwright.study.plan.cells import Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
+from tailwright.study.run.trial import rows_of, tried
 
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)
 PLAN = """

@@ -14,11 +14,11 @@ import pytest
 from toy_study import is_alive, plan_of, write_data
 
 from tailwright.errors import TailwrightError
-from tailwright.study import trial, worker
-from tailwright.study.exam import exam_of
-from tailwright.study.outcomes import is_finished, load_outcome
-from tailwright.study.trial import key_of
-from tailwright.study.worker import FAILED, FINISHED, NO_SPACE, TAKEN, locked, work
+from tailwright.study.run import trial, worker
+from tailwright.study.run.exam import exam_of
+from tailwright.study.run.outcomes import is_finished, load_outcome
+from tailwright.study.run.trial import key_of
+from tailwright.study.run.worker import FAILED, FINISHED, NO_SPACE, TAKEN, locked, work
 
 
 @pytest.fixture
@@ -47,14 +47,15 @@ def test_a_cell_that_another_process_works_on_is_left_to_it(folder):
     assert lock is not None
     assert locked(folder) is None
     assert work(folder) == TAKEN
-    os.close(lock)
+    lock.release()
     assert work(folder) == FINISHED
 
 
 def test_a_lock_goes_with_its_process(folder):
     code = (
-        "import sys, time; from pathlib import Path; from tailwright.study.worker import locked\n"
-        "assert locked(Path(sys.argv[1])) is not None; print('locked', flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path; from tailwright.study.run.worker import locked\n"
+        "lock = locked(Path(sys.argv[1])); assert lock is not None\n"
+        "print('locked', flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"locked\n"
@@ -62,7 +63,7 @@ def test_a_lock_goes_with_its_process(folder):
         holder.kill()
     lock = locked(folder)
     assert lock is not None
-    os.close(lock)
+    lock.release()
 
 
 @pytest.mark.parametrize("changed", ["data", "code"])
@@ -113,7 +114,7 @@ def test_only_a_full_disk_is_one():
 # Ends with its parent also while compiled code keeps the interpreter from running.
 BUSY = """
 import os, re, sys
-from tailwright.study.worker import end_with_the_parent
+from tailwright.study.run.worker import end_with_the_parent
 end_with_the_parent(sys.stdin.fileno())
 print(os.getpid(), flush=True)
 re.match("(a+)+b", "a" * 60)

@@ -1,4 +1,4 @@
-"""Runs picked by hand, as outcomes with names that keep them apart, and the rows that they are judged on."""
+"""Runs picked by hand, as outcomes with unique names, and the rows that they are judged on."""
 
 from __future__ import annotations
 
@@ -8,41 +8,38 @@ from pathlib import Path
 
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
-from tailwright.runs.run import load
-from tailwright.study.cells import BASELINE
-from tailwright.study.exam import Exam, read_source
-from tailwright.study.outcomes import Outcome, outcome_of_run
+from tailwright.runs.run import read_facts
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 
 def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[list[Outcome], dict[str, Exam]]:
     """An outcome for each run folder, and the exam of each dataset by its name.
 
-    Test rows are those of `data`, or of what each run was trained on. Runs that differ in more than their
-    folder does not say, such as the settings of an augmentation, are told apart by the folder's name.
+    Test rows are those of `data`, or of what each run was trained on. Runs that differ in something that
+    titles do not show, such as settings, are told apart by the names of their folders.
     """
     corpora: dict[str, Corpus] = {}
     outcomes: list[Outcome] = []
     exams: dict[str, Exam] = {}
     for folder in runs:
-        source = str(data) if data is not None else load(folder).data
+        source = str(data) if data is not None else read_facts(folder).data.path
         if not source:
             raise InputError("does not say what it was trained on", expected="--data PATH", path=folder)
         if source not in corpora:
             corpora[source] = read_source(source)
         corpus = corpora[source]
         outcome = outcome_of_run(folder, corpus)
-        # A run folder does not say its share of the training rows, but how many it was given.
-        share = float(f"{outcome.n_train / max(len(corpus.train), 1):.3g}")
-        outcome = replace(outcome, cell=replace(outcome.cell, fraction=share if 0 < share <= 1 else 1.0))
         name = outcome.cell.dataset
         if exams.setdefault(name, Exam(name, corpus)).corpus is not corpus:
             raise InputError(f"found two datasets called {name}", expected="runs on one of them", path=folder)
         outcomes.append(outcome)
-    return _told_apart(outcomes), exams
+    return _with_unique_titles(outcomes), exams
 
 
-def _told_apart(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those that have the title of another get their folder's name, so that each is a line of its own."""
+def _with_unique_titles(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Outcomes of one title get the names of their folders, so that each has a line of its own."""
     titles = [outcome.cell.title for outcome in outcomes]
     named = []
     for outcome, title in zip(outcomes, titles, strict=True):

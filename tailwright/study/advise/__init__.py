@@ -1,0 +1,1 @@
+"""Which augmentation to use on a corpus, by short probes."""

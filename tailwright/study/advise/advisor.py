@@ -1,0 +1,292 @@
+"""The advisor: which augmentation helps this model on this corpus, found by short probes within a budget.
+
+Successive halving. Every contender is trained on a miniature of the corpus and judged on held-out training
+rows; the better half goes on to a larger miniature and another seed, beside training without augmentation,
+until few are left or the budget is spent. Sizes are chosen so that a round takes its part of the time that is
+left. What is expected of a contender comes from the largest miniature it was tried on.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tailwright.augmentation import augmenters
+from tailwright.data.corpus import Corpus
+from tailwright.data.wordnet_files import has_wordnet
+from tailwright.errors import InputError
+from tailwright.evaluation.bootstrap import Difference, holm, paired_bootstrap
+from tailwright.evaluation.row_parts import RowParts, row_parts
+from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
+from tailwright.models import models
+from tailwright.progress import progress
+from tailwright.runs.evaluation import ranked
+from tailwright.runs.training import train
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.plan.miniature import draw_order, miniature
+
+METRICS = ("P@1", "PSP@5", "nDCG@5", "R@10")
+VALID = 0.1
+ROWS_TO_BEGIN_WITH = 2_000  # fewer say little, and starting a training takes as long as running it
+SIGNIFICANT = 0.05
+MOST_SEEDS = 3  # of the last contenders, where the budget allows it
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An augmentation with settings; without a method it is the baseline."""
+
+    method: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        set_to = ", ".join(f"{name}={_plain(value)}" for name, value in self.settings.items())
+        return f"{self.method} ({set_to})" if set_to else self.method or BASELINE
+
+    def options(self) -> list[str]:
+        """The options of `tailwright train` that ask for it."""
+        if not self.method:
+            return ["--augment", "none"]
+        given = [f"{self.method}.{name}={_plain(value)}" for name, value in self.settings.items()]
+        return ["--augment", self.method, *(part for one in given for part in ("--set", one))]
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One short training: what it was, what it took, and the parts of its metrics, overall and by slice."""
+
+    contender: Contender
+    round: int
+    share: float  # of the labels
+    rows: int
+    labels: int
+    seed: int
+    seconds: float
+    parts: Mapping[str, RowParts]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A contender's place: what it gains over no augmentation, by slice and metric, and how sure that is.
+
+    `p` is of the metric that is ranked by, with Holm's correction for the contenders tried beside it.
+    """
+
+    contender: Contender
+    share: float
+    rows: int
+    labels: int
+    seeds: int
+    gains: Mapping[str, Mapping[str, Difference]]
+    p: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Contenders from best to worst, the one to use, and all that was tried."""
+
+    model: str
+    metric: str
+    ranking: tuple[Ranked, ...]
+    chosen: Contender
+    reason: str
+    probes: tuple[Probe, ...]
+    seconds: float
+
+
+def contenders_for(model: str, corpus: Corpus) -> list[Contender]:
+    """All that can be tried: the methods at the model's doors, each with the settings worth a try."""
+    doors = models.get(model).card.doors
+    unmet = set() if any(corpus.labels.texts.to_pylist()) else {"label texts"}
+    if not has_wordnet():
+        unmet.add("WordNet")
+    found = []
+    for name in augmenters.names():
+        kind = augmenters.get(name)
+        if kind.card.door in doors and not unmet.intersection(kind.card.needs):
+            found += [Contender(name, settings) for settings in kind.probes]
+    return found
+
+
+def advise(
+    corpus: Corpus,
+    model: str,
+    *,
+    metric: str = "PSP@5",
+    budget: float = 600.0,
+    contenders: Sequence[Contender] | None = None,
+    seed: int = 0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Advice:
+    """Try augmentations with `model` for about `budget` seconds and rank them by `metric`.
+
+    Judged on the corpus's validation rows, or on a tenth of its training rows where it has none; test rows
+    are never looked at.
+    """
+    if metric not in METRICS:
+        raise InputError(f"found metric {metric!r}", expected=f"one of {', '.join(METRICS)}")
+    if not budget > 0:
+        raise InputError(f"found a budget of {budget:g} s", expected="more than 0")
+    corpus = corpus.split(VALID, seed=0)
+    if corpus.valid is None or not len(corpus.valid) or not len(corpus.train):
+        raise InputError("found too few rows to hold some out", expected="10 training rows or more")
+    tried = list(contenders_for(model, corpus) if contenders is None else contenders)
+    search = _Halving(corpus, model, metric, budget, seed, clock)
+    with progress(f"probes of {model}", round(budget), "seconds") as advance:
+        search.advance = advance
+        left, rounds = tried, 1 + max(1, math.ceil(math.log2(max(len(tried), 1))))
+        for rounds_left in range(rounds, 0, -1):
+            if not search.round(left, rounds_left):
+                return search.advice(tried)
+            left = search.better_half(left)
+        for _ in range(MOST_SEEDS - 1):
+            if not search.round(left, 1):
+                break
+    return search.advice(tried)
+
+
+class _Halving:
+    """The state of one search: the probes so far, and the clock."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: str,
+        metric: str,
+        budget: float,
+        seed: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self.corpus, self.model, self.metric, self.seed = corpus, model, metric, seed
+        self.clock, self.start, self.budget = clock, clock(), budget
+        self.order = draw_order(corpus, seed)
+        self.probes: list[Probe] = []
+        self.rounds = 0
+        self.complete: set[int] = set()
+        self.share = min(1.0, ROWS_TO_BEGIN_WITH / max(len(corpus.train), 1))
+        self.advance: Callable[[int], None] = lambda n: None
+        self._shown = 0
+
+    def round(self, left: Sequence[Contender], rounds_left: int) -> bool:
+        """Try the baseline and all that are left, as large as the time allows; False if it does not."""
+        share = self._next_share(len(left) + 1, rounds_left)
+        number, self.rounds = self.rounds, self.rounds + 1
+        part = miniature(self.corpus, share, self.order)
+        for contender in [Contender(), *left]:
+            if self.probes and self._elapsed() + self._expected(share) > self.budget:
+                return False
+            self.probes.append(self._probe(contender, number, part, share))
+            self._show()
+        self.share = share
+        self.complete.add(number)
+        return True
+
+    def better_half(self, left: Sequence[Contender]) -> list[Contender]:
+        """Those of the last round whose gain is larger: half of them, but not fewer than two."""
+        placed = sorted(left, key=lambda contender: -self._ranked(contender).gains["all"][self.metric].mean)
+        return placed[: max(2, math.ceil(len(placed) / 2))]
+
+    def advice(self, tried: Sequence[Contender]) -> Advice:
+        """What the probes say. Those that came further stand before those that did not."""
+        known = [self._ranked(contender) for contender in tried if self._of(contender)]
+        known = [entry for entry in known if entry.gains]
+        known.sort(key=lambda entry: (-entry.share, -entry.seeds, -entry.gains["all"][self.metric].mean))
+        adjusted = holm([entry.gains["all"][self.metric].p for entry in known])
+        ranking = tuple(
+            Ranked(e.contender, e.share, e.rows, e.labels, e.seeds, e.gains, float(p))
+            for e, p in zip(known, adjusted, strict=True)
+        )
+        chosen, reason = Contender(), "no augmentation could be tried within the budget"
+        if ranking:
+            first = ranking[0]
+            gain = first.gains["all"][self.metric]
+            sure = first.p < SIGNIFICANT and gain.mean > 0
+            chosen = first.contender if sure else Contender()
+            said = f"{first.contender.name} changes {self.metric} by {gain.mean:+.2f} points"
+            reason = f"{said} ({gain.low:+.2f} to {gain.high:+.2f})"
+            if not sure:
+                reason += ", which is no gain beyond noise"
+        return Advice(
+            self.model, self.metric, ranking, chosen, reason, tuple(self.probes), self.clock() - self.start
+        )
+
+    def _probe(self, contender: Contender, number: int, part: Corpus, share: float) -> Probe:
+        start, seed = self.clock(), self.seed + number
+        run = train(
+            part,
+            self.model,
+            augment=[contender.method] if contender.method else [],
+            augment_settings={contender.method: contender.settings} if contender.method else None,
+            seed=seed,
+        )
+        valid = part.splits()["valid"]
+        top = ranked(run, valid)
+        counts, rows = part.labels.counts, len(part.train.originals())
+        weights = PROPENSITY_PRESETS["default"].inverse(counts, max(rows, 3))
+        everything = np.ones(len(counts), dtype=bool)
+        parts = {
+            name: row_parts(top, valid.targets, weights, METRICS, valid.excluded, mask)
+            for name, mask in {"all": everything, **head_torso_tail(counts)}.items()
+            if mask[valid.targets.indices].any()
+        }
+        seconds = self.clock() - start
+        return Probe(contender, number, share, len(part.train), len(counts), seed, seconds, parts)
+
+    def _of(self, contender: Contender) -> list[Probe]:
+        """The probes of a contender on the largest miniature it was tried on.
+
+        A round that the budget cut short says nothing of those that it did not come to, so it counts only
+        where there is no other.
+        """
+        mine = [p for p in self.probes if p.contender == contender]
+        mine = [p for p in mine if p.round in self.complete or not self.complete]
+        if not mine:
+            return []
+        share = max(p.share for p in mine)
+        return [p for p in mine if p.share == share]
+
+    def _ranked(self, contender: Contender) -> Ranked:
+        mine = self._of(contender)
+        plain = {p.seed: p for p in self.probes if not p.contender.method and p.share == mine[0].share}
+        before = [plain[p.seed] for p in mine]
+        gains = {
+            name: paired_bootstrap([p.parts[name] for p in before], [p.parts[name] for p in mine])
+            for name in mine[0].parts
+        }
+        last = mine[-1]
+        return Ranked(contender, last.share, last.rows, last.labels, len(mine), gains, 1.0)
+
+    def _next_share(self, trainings: int, rounds_left: int) -> float:
+        """As many labels as the time left for this round allows; never fewer than in the round before."""
+        if not self.probes:
+            return self.share
+        time_each = max(self.budget - self._elapsed(), 0.0) / rounds_left / trainings
+        longest = self._expected(self.share)
+        return float(np.clip(self.share * time_each / max(longest, 1e-9), self.share, 1.0))
+
+    def _expected(self, share: float) -> float:
+        """Seconds of a probe of that share, from the slowest of the last round.
+
+        The first probe of all also loads libraries, so it counts only as long as there is no other.
+        """
+        known = self.probes[1:] or self.probes
+        last = [p for p in known if p.share == known[-1].share]
+        return max(p.seconds for p in last) * share / last[0].share
+
+    def _elapsed(self) -> float:
+        return self.clock() - self.start
+
+    def _show(self) -> None:
+        now = min(round(self._elapsed()), round(self.budget))
+        self.advance(now - self._shown)
+        self._shown = now
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value}"

@@ -1,0 +1,318 @@
+"""Outcomes side by side: means over seeds, gains over the baseline, the best of each column, with verdicts.
+
+A table is a dataset and a training fraction; its entries are systems with augmentations. Holm's correction is
+applied inside a table, over each family of differences that is looked at together: all gains over baselines
+in all metrics; the same by slice; and the best of each column against all others.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailwright.errors import InputError
+from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
+from tailwright.evaluation.draws import DRAWS, Drawn, Draws
+from tailwright.evaluation.row_parts import WEIGHTED, row_parts
+from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
+
+ALL = "all"
+SLICES = ("head", "torso", "tail", "unseen")
+METRICS = ("P@1", "P@5", "PSP@5", "R@10")
+FREQUENCIES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_FEWEST_FOR_PROPENSITIES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A system with an augmentation in one table.
+
+    | field | meaning |
+    |---|---|
+    | `outcomes` | one a seed, by seed |
+    | `mean`, `spread` | of each metric over the seeds, by slice ("all" is one); spread is None for one seed |
+    | `gain` | over the baseline, by slice; empty for the baseline itself |
+
+    The baseline is the same system without augmentation, or one system that all are held against.
+    """
+
+    system: str
+    augmentation: str
+    outcomes: tuple[Outcome, ...]
+    mean: Mapping[str, Mapping[str, float]]
+    spread: Mapping[str, Mapping[str, float | None]]
+    gain: Mapping[str, Mapping[str, Difference]]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of a column: its entry's place, those that cannot be told apart from it, and the second."""
+
+    place: int
+    level_with: tuple[int, ...]
+    second: int | None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is better than every other beyond noise."""
+        return not self.level_with
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One table: all systems and augmentations on one dataset with one share of its training rows.
+
+    `against` is the system that all are held against; empty: each against itself without augmentation.
+    """
+
+    dataset: str
+    fraction: float
+    n_train: int
+    test_rows: int
+    draws: int
+    metrics: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    best: Mapping[str, Best]  # by metric
+    against: str = ""
+
+    @property
+    def baseline(self) -> str:
+        """What entries are held against, in words."""
+        return f"{self.against or 'the same model'} without augmentation"
+
+
+class Judge:
+    """Measures the outcomes of one dataset, all on the same draws of its test rows."""
+
+    def __init__(self, exam: Exam, draws: int = DRAWS, seed: int = 0) -> None:
+        self.exam = exam
+        self.draws = Draws(len(exam.test), draws, seed)
+
+    def drawn(
+        self,
+        outcome: Outcome,
+        metrics: Sequence[str],
+        mask: np.ndarray | None = None,
+        weighed_as: Outcome | None = None,
+    ) -> Drawn:
+        """Some metrics of an outcome in every draw, on the labels in `mask` or on all.
+
+        Labels are weighed by the rows that the outcome was trained on, or those of `weighed_as`.
+        """
+        test = self.exam.test
+        if outcome.top.shape[0] != len(test) or len(outcome.counts) != test.labels:
+            found = f"{outcome.cell.title}: {outcome.top.shape[0]:,} rows over {len(outcome.counts):,} labels"
+            raise InputError(found, expected=f"{len(test):,} over {test.labels:,}, as {self.exam.name} has")
+        weights = None
+        if any(_is_weighted(metric) for metric in metrics):
+            seen = weighed_as or outcome
+            weights = PROPENSITY_PRESETS["default"].inverse(seen.counts, seen.n_train)
+        return Drawn.of(
+            row_parts(outcome.top, test.targets, weights, metrics, test.excluded, mask), self.draws
+        )
+
+
+def compare_all(
+    outcomes: Iterable[Outcome],
+    exams: Mapping[str, Exam],
+    metrics: Sequence[str] = METRICS,
+    draws: int = DRAWS,
+    order: Sequence[tuple[str, str]] = (),
+    against: str = "",
+) -> list[Comparison]:
+    """Every table of these outcomes, by dataset and fraction.
+
+    `exams` are by dataset. `order` lists (system, augmentation) as they are to stand; others follow by name,
+    and the baseline always comes first within its system. `against` names a system; see `Comparison`.
+    """
+    tables: dict[tuple[str, float, int], list[Outcome]] = {}
+    for outcome in outcomes:
+        table = (outcome.cell.dataset, outcome.cell.fraction, outcome.n_train)
+        tables.setdefault(table, []).append(outcome)
+    judges = {name: Judge(exams[name], draws) for name in sorted({dataset for dataset, *_ in tables})}
+    found = []
+    for (dataset, fraction, n_train), members in sorted(tables.items(), key=lambda item: item[0]):
+        lines = _lines(members, order)
+        fitting = fit_for(metrics, n_train)
+        found.append(_table(judges[dataset], dataset, fraction, lines, fitting, against))
+    return found
+
+
+def gain_by_frequency(
+    before: Sequence[Outcome],
+    after: Sequence[Outcome],
+    exam: Exam,
+    metric: str = "R@10",
+    edges: Sequence[int] = FREQUENCIES,
+    draws: int = DRAWS,
+) -> list[tuple[str, Difference]]:
+    """What `after` gains over `before` on labels with few and with many training rows, one outcome a seed.
+
+    `edges` are the fewest training rows of each bucket; buckets without a test row are left out. Intervals
+    are those of each bucket by itself.
+    """
+    judge = Judge(exam, draws)
+    found = []
+    for name, mask in frequency_buckets(before[0].counts, edges).items():
+        was, now = ([judge.drawn(outcome, [metric], mask) for outcome in side] for side in (before, after))
+        gain = difference(was, now, metric)
+        if gain is not None:
+            found.append((name, gain))
+    return found
+
+
+def frequency_buckets(counts: np.ndarray, edges: Sequence[int] = FREQUENCIES) -> dict[str, np.ndarray]:
+    """A mask over labels for each bucket of training rows.
+
+    >>> [name for name in frequency_buckets(np.array([0, 7]), (0, 1, 2, 4))]
+    ['0', '1', '2-3', '4 and more']
+    """
+    if not len(edges) or list(edges) != sorted(set(edges)):
+        raise ValueError(f"edges must ascend, got {list(edges)}")
+    buckets = {}
+    for fewest, above in zip(edges, [*edges[1:], None], strict=True):
+        if above is None:
+            buckets[f"{fewest} and more"] = counts >= fewest
+        else:
+            name = str(fewest) if above == fewest + 1 else f"{fewest}-{above - 1}"
+            buckets[name] = (counts >= fewest) & (counts < above)
+    return buckets
+
+
+def _lines(
+    members: Sequence[Outcome], order: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[Outcome, ...]]:
+    """Outcomes by (system, augmentation) in the order in which they are to stand; seeds ascend."""
+    lines: dict[tuple[str, str], dict[int, Outcome]] = {}
+    for outcome in sorted(members, key=lambda outcome: (outcome.cell.seed, outcome.key)):
+        cell = outcome.cell
+        seeds = lines.setdefault((cell.system, cell.augmentation), {})
+        if cell.seed in seeds and seeds[cell.seed].key != outcome.key:
+            raise InputError(f"found two cells called {cell.title}", expected="one name for one cell")
+        seeds[cell.seed] = outcome
+    return {line: tuple(lines[line].values()) for line in in_order(lines, order)}
+
+
+def in_order(lines: Iterable[tuple[str, str]], order: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(system, augmentation) pairs as `order` has them, systems together, the baseline of a system first."""
+    systems = list(dict.fromkeys(system for system, _ in order))
+    places = {line: place for place, line in enumerate(order)}
+
+    def key(line: tuple[str, str]) -> tuple[int, str, bool, int, str]:
+        system, augmentation = line
+        rank = systems.index(system) if system in systems else len(systems)
+        return rank, system, augmentation != BASELINE, places.get(line, len(places)), augmentation
+
+    return sorted(lines, key=key)
+
+
+def _table(
+    judge: Judge,
+    dataset: str,
+    fraction: float,
+    lines: Mapping[tuple[str, str], tuple[Outcome, ...]],
+    metrics: tuple[str, ...],
+    against: str,
+) -> Comparison:
+    first = next(iter(lines.values()))[0]
+    masks = {ALL: None, **{name: head_torso_tail(first.counts)[name] for name in SLICES}}
+    means: dict[tuple[str, str], dict[str, dict[str, float]]] = {line: {} for line in lines}
+    spreads: dict[tuple[str, str], dict[str, dict[str, float | None]]] = {line: {} for line in lines}
+    gains: dict[tuple[tuple[str, str], str, str], Difference] = {}
+    best: dict[str, Best] = {}
+    for name, mask in masks.items():
+        # One slice after the other: what is kept of the rows of all outcomes at once is that of one slice.
+        drawn = {
+            line: [judge.drawn(outcome, metrics, mask) for outcome in seeds] for line, seeds in lines.items()
+        }
+        for line, seeds in drawn.items():
+            if not seeds[0].counted.any():
+                continue
+            measured = [_metrics_on(name, outcome) for outcome in lines[line]]
+            by_metric = {metric: [float(of_seed[metric]) for of_seed in measured] for metric in metrics}
+            means[line][name] = {metric: statistics.fmean(values) for metric, values in by_metric.items()}
+            spreads[line][name] = {
+                metric: statistics.stdev(values) if len(values) > 1 else None
+                for metric, values in by_metric.items()
+            }
+            base = (against or line[0], BASELINE)
+            if line != base and base in drawn:
+                for metric in metrics:
+                    gain = difference(drawn[base], seeds, metric)
+                    if gain is not None:
+                        gains[line, name, metric] = gain
+        if name == ALL:
+            best = _best(drawn, {line: by_slice[ALL] for line, by_slice in means.items()}, metrics)
+    adjusted = _adjusted(gains)
+    entries = tuple(
+        Entry(line[0], line[1], seeds, means[line], spreads[line], adjusted.get(line, {}))
+        for line, seeds in lines.items()
+    )
+    rows = judge.draws.rows
+    sizes = (first.n_train, rows, judge.draws.draws)
+    return Comparison(dataset, fraction, *sizes, metrics, entries, best, against)
+
+
+def _adjusted(
+    gains: Mapping[tuple[tuple[str, str], str, str], Difference],
+) -> dict[tuple[str, str], dict[str, dict[str, Difference]]]:
+    """Holm over all labels, and over the slices together; by line, slice and metric."""
+    found: dict[tuple[str, str], dict[str, dict[str, Difference]]] = {}
+    for whole in (True, False):
+        family = {place: gain for place, gain in gains.items() if (place[1] == ALL) == whole}
+        for (line, name, metric), gain in zip(family, holm_adjusted(list(family.values())), strict=True):
+            found.setdefault(line, {}).setdefault(name, {})[metric] = gain
+    return found
+
+
+def _metrics_on(labels: str, outcome: Outcome) -> Mapping[str, float]:
+    """The metrics that the cell was found to have, on all labels or on those of a slice."""
+    found: Mapping[str, float] = outcome.metrics if labels == ALL else outcome.metrics["slices"][labels]
+    return found
+
+
+def _best(
+    drawn: Mapping[tuple[str, str], Sequence[Drawn]],
+    means: Mapping[tuple[str, str], Mapping[str, float]],
+    metrics: Sequence[str],
+) -> dict[str, Best]:
+    """Of each metric: the best entry against each other, Holm over all of these differences of the table."""
+    lines = list(drawn.values())
+    ranks = {metric: _ranked([means[line][metric] for line in drawn]) for metric in metrics}
+    places, family = [], []
+    for metric, (first, *others) in ranks.items():
+        for other in others:
+            ahead = difference(lines[other], lines[first], metric)
+            if ahead is not None:
+                places.append((metric, other))
+                family.append(ahead)
+    verdicts = zip(places, holm_adjusted(family), strict=True)
+    level = {place for place, ahead in verdicts if ahead.verdict == "="}
+    return {
+        metric: Best(
+            first,
+            tuple(other for other in sorted(others) if (metric, other) in level),
+            others[0] if others else None,
+        )
+        for metric, (first, *others) in ranks.items()
+    }
+
+
+def _ranked(means: Sequence[float]) -> list[int]:
+    """Places from the highest mean to the lowest; of equal ones the earlier first."""
+    return sorted(range(len(means)), key=lambda place: -means[place])
+
+
+def fit_for(metrics: Sequence[str], n_train: int) -> tuple[str, ...]:
+    """The metrics without those that weigh labels, where there are too few rows for propensities."""
+    return tuple(m for m in metrics if n_train >= _FEWEST_FOR_PROPENSITIES or not _is_weighted(m))
+
+
+def _is_weighted(metric: str) -> bool:
+    return metric.partition("@")[0] in WEIGHTED

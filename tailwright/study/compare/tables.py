@@ -1,0 +1,224 @@
+"""tables.md and tables.tex: what a study found, in the layout that papers use.
+
+One table a dataset and training fraction, models in groups with their baseline first. The best of a column is
+bold only if it is better than every other row beyond noise; else it and those level with it are marked "=".
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from tailwright.evaluation.bootstrap import Difference
+from tailwright.evaluation.draws import DRAWS
+from tailwright.store.whole_file import write_whole
+from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, compare_all, in_order
+from tailwright.study.compare.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown
+from tailwright.study.plan.cells import BASELINE, Cell
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome
+
+GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the columns
+DASH = Shown("–")
+MARKS = (
+    "Bold: best of its column, and better than every other row beyond noise; underlined: the second then. "
+    "=: level, that is not to be told apart from the best of its column; behind a difference, from {base}."
+)
+
+
+def compared_for(
+    outcomes: Iterable[Outcome],
+    exams: Mapping[str, Exam],
+    metrics: Sequence[str],
+    cells: Sequence[Cell] = (),
+    draws: int = DRAWS,
+    against: str = "",
+) -> list[Comparison]:
+    """The outcomes compared in these metrics and in those that augmentations are judged by.
+
+    `exams` are by dataset; entries stand in the order of `cells`; `against` is that of `Comparison`.
+    """
+    order = list(dict.fromkeys((cell.system, cell.augmentation) for cell in cells))
+    return compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order, against)
+
+
+def write_tables(
+    compared: Sequence[Comparison],
+    folder: Path,
+    *,
+    metrics: Sequence[str],
+    title: str,
+    cells: Sequence[Cell] = (),
+    failed: Mapping[str, str] | None = None,
+    left_out: Sequence[str] = (),
+) -> list[Path]:
+    """Write tables.md and tables.tex into `folder`; the same comparisons give the same bytes.
+
+    | argument | |
+    |---|---|
+    | `compared` | what `compared_for` gave for the same metrics and cells |
+    | `cells` | all that was asked for, in the order of the rows to be; what has no outcome is a dash |
+    | `failed` | why a cell has no outcome, by its title |
+    | `left_out` | combinations that cannot be, as a plan lists them: "MODEL x AUGMENTATION: reason" |
+    """
+    sheets = []
+    for table in compared:
+        missing = _Missing(table, cells, failed or {}, left_out)
+        sheets += [_quality(table, metrics, missing), *_by_slice(table)]
+    if compared:
+        sheets.append(_cost(compared))
+    written = []
+    for name, text in (("tables.md", markdown(title, sheets)), ("tables.tex", latex(title, sheets))):
+        write_whole(folder / name, text.encode())
+        written.append(folder / name)
+    return written
+
+
+class _Missing:
+    """What was asked for in one table and is not there, with a numbered note for each reason."""
+
+    def __init__(
+        self, table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
+    ) -> None:
+        here = [cell for cell in cells if (cell.dataset, cell.fraction) == (table.dataset, table.fraction)]
+        done = {(e.system, e.augmentation, o.cell.seed) for e in table.entries for o in e.outcomes}
+        self.notes: list[str] = []
+        self.of_line: dict[tuple[str, str], list[int]] = {}
+        for cell in here:
+            if (cell.system, cell.augmentation, cell.seed) not in done:
+                why = f"failed: {failed[cell.title]}" if cell.title in failed else "not run yet"
+                self._add((cell.system, cell.augmentation), f"seed {cell.seed} {why}")
+        asked = {(cell.system, cell.augmentation) for cell in here}
+        for system in dict.fromkeys(cell.system for cell in here):
+            for augmentation in dict.fromkeys(cell.augmentation for cell in here):
+                start = f"{system} x {augmentation}: "
+                if (system, augmentation) not in asked:
+                    for line in left_out:
+                        if line.startswith(start):
+                            self._add((system, augmentation), f"left out: {line.removeprefix(start)}")
+
+    def _add(self, line: tuple[str, str], why: str) -> None:
+        if why not in self.notes:
+            self.notes.append(why)
+        self.of_line.setdefault(line, []).append(self.notes.index(why) + 1)
+
+    def marks(self, line: tuple[str, str]) -> str:
+        return "".join(f" [{number}]" for number in self.of_line.get(line, []))
+
+    def lines(self) -> list[str]:
+        return [f"[{number}] {why}" for number, why in enumerate(self.notes, start=1)]
+
+
+def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sheet:
+    """The metrics of every row, and what each augmentation gains over its baseline."""
+    shown = [metric for metric in metrics if metric in table.metrics]
+    gains, base = [metric for metric in GAINS if metric in table.metrics], table.against or BASELINE
+    entries = {(entry.system, entry.augmentation): place for place, entry in enumerate(table.entries)}
+    rows = {}
+    for line in in_order({**entries, **missing.of_line}, [*entries, *missing.of_line]):
+        names = [Shown(line[0]), Shown(line[1] + missing.marks(line))]
+        if line not in entries:
+            rows[line] = [*names, *[DASH] * (len(shown) + len(gains))]
+            continue
+        place = entries[line]
+        rows[line] = [
+            *names,
+            *(_value(table, place, metric) for metric in shown),
+            *(_gain(table.entries[place], ALL, metric) for metric in gains),
+        ]
+    return Sheet(
+        f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
+        ["model", "augmentation", *shown, *(f"Δ {metric} to {base}" for metric in gains)],
+        _grouped(rows),
+        [f"{_basis(table)} {MARKS.format(base=table.baseline)}", *missing.lines()],
+    )
+
+
+def _value(table: Comparison, place: int, metric: str) -> Shown:
+    entry, best = table.entries[place], table.best[metric]
+    mean, spread = entry.mean[ALL][metric], entry.spread[ALL][metric]
+    text = f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
+    if not best.is_clear:
+        return Shown(f"{text} =") if place in {best.place, *best.level_with} else Shown(text)
+    alone = best.second is None
+    how = BOLD if place == best.place and not alone else UNDERLINED if place == best.second else PLAIN
+    return Shown(text, how)
+
+
+def _gain(entry: Entry, part: str, metric: str) -> Shown:
+    found: Difference | None = entry.gain.get(part, {}).get(metric)
+    if found is None:
+        return Shown("")
+    return Shown(f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f}) {found.verdict}")
+
+
+def _basis(table: Comparison) -> str:
+    """How many rows, seeds and draws the figures rest on."""
+    counts = sorted({len(entry.outcomes) for entry in table.entries})
+    seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
+    scatter = "; ± is the standard deviation over seeds" if counts[-1] > 1 else ""
+    return (
+        f"In percent on {table.test_rows:,} test rows; {seeds} {'seed' if seeds == '1' else 'seeds'} a row"
+        f"{scatter}; 95 % intervals and verdicts by a paired bootstrap of {table.draws:,} draws over "
+        f"{'test rows and seeds' if counts[-1] > 1 else 'test rows'}, after Holm inside this table."
+    )
+
+
+def _by_slice(table: Comparison) -> list[Sheet]:
+    """What augmentations gain on frequent and on rare labels; nothing if there is no augmentation."""
+    metric = next((metric for metric in reversed(GAINS) if metric in table.metrics), table.metrics[0])
+    slices = [name for name in SLICES if any(name in entry.gain for entry in table.entries)]
+    rows = {
+        (entry.system, entry.augmentation): [
+            Shown(entry.system),
+            Shown(entry.augmentation),
+            *(_gain(entry, name, metric) for name in slices),
+        ]
+        for entry in table.entries
+        if entry.gain
+    }
+    if not rows:
+        return []
+    where = f"{table.dataset}, {table.fraction * 100:.4g} %"
+    about = "Head: labels with more than 50 training rows; torso: 6 to 50; tail: 1 to 5; unseen: none."
+    return [
+        Sheet(
+            f"{where}: {metric} gained over {table.against or BASELINE}, by training rows of a label",
+            ["model", "augmentation", *slices],
+            _grouped(rows),
+            [f"{about} {_basis(table)}"],
+        )
+    ]
+
+
+def _cost(tables: Sequence[Comparison]) -> Sheet:
+    """Seconds and memory of every row, means over seeds."""
+    groups = []
+    for table in tables:
+        rows = []
+        for entry in table.entries:
+            figures = {
+                name: statistics.fmean(getattr(outcome, name) for outcome in entry.outcomes)
+                for name in ("n_augmented", "train_seconds", "predict_seconds", "peak_rss_mb")
+            }
+            rows.append(
+                [
+                    *(Shown(n) for n in (table.dataset, f"{table.fraction * 100:.4g} %")),
+                    *(Shown(n) for n in (entry.system, entry.augmentation)),
+                    Shown(f"{figures['n_augmented']:,.0f}"),
+                    Shown(f"{figures['train_seconds']:,.1f}"),
+                    Shown(f"{figures['predict_seconds']:,.2f}"),
+                    Shown(f"{figures['peak_rss_mb']:,.0f}"),
+                ]
+            )
+        groups.append(rows)
+    columns = ["dataset", "rows", "model", "augmentation"]
+    columns += ["rows added", "training s", "prediction s", "peak MB"]
+    return Sheet("Cost", columns, groups, ["Means over seeds; prediction is that of all test rows."], words=4)
+
+
+def _grouped(rows: Mapping[tuple[str, str], list[Shown]]) -> list[list[list[Shown]]]:
+    """Rows of one system together, as they come."""
+    return [[rows[line] for line in lines] for _, lines in groupby(rows, key=lambda line: line[0])]

@@ -1,0 +1,117 @@
+"""Two runs on the same test rows: what differs, where, and which labels gained and lost most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.errors import InputError
+from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
+from tailwright.evaluation.compare import label_hits
+from tailwright.evaluation.draws import DRAWS
+from tailwright.labels import head_torso_tail
+from tailwright.runs.run import read_facts
+from tailwright.study.compare.comparisons import ALL, SLICES, Judge, fit_for
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import Outcome, outcome_of_run
+
+METRICS = ("P@1", "P@5", "PSP@5", "R@10")
+HITS_AT = 5
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """A label that one run finds more often than the other, among the first `HITS_AT` labels of test rows."""
+
+    id: str
+    name: str
+    before: float
+    after: float
+    there: float
+    train_rows: int
+
+
+@dataclass(frozen=True)
+class TwoRuns:
+    """The second run against the first: differences by slice and metric, and the labels that changed most.
+
+    Verdicts are after Holm over all differences shown. Label weights and slices are those of the first run's
+    training rows, for both; `same_rows` says whether the second had the same counts.
+    """
+
+    data: str
+    test_rows: int
+    same_rows: bool
+    differences: dict[str, dict[str, Difference]]
+    gained: list[LabelChange]
+    lost: list[LabelChange]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        differences = {
+            name: {metric: {**asdict(one), "verdict": one.verdict} for metric, one in found.items()}
+            for name, found in self.differences.items()
+        }
+        return {**asdict(self), "differences": differences}
+
+
+def compare_runs(first: Path, second: Path, data: Path | None = None, draws: int = DRAWS) -> TwoRuns:
+    """Judge both runs on the test rows that they were trained beside, or on those of `data`."""
+    corpus = read_source(str(data)) if data is not None else _common_corpus(first, second)
+    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus, draws)
+
+
+def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int = DRAWS) -> TwoRuns:
+    """The same of two outcomes over the test rows of `corpus`."""
+    judge = Judge(Exam(before.cell.dataset, corpus), draws)
+    test = judge.exam.test
+    metrics = fit_for(METRICS, before.n_train)
+    masks = {ALL: None, **{name: head_torso_tail(before.counts)[name] for name in SLICES}}
+    found: dict[tuple[str, str], Difference] = {}
+    for name, mask in masks.items():
+        was, now = (judge.drawn(one, metrics, mask, weighed_as=before) for one in (before, after))
+        for metric in metrics:
+            one = difference([was], [now], metric)
+            if one is not None:
+                found[name, metric] = one
+    differences: dict[str, dict[str, Difference]] = {}
+    for (name, metric), one in zip(found, holm_adjusted(list(found.values())), strict=True):
+        differences.setdefault(name, {})[metric] = one
+    gained, lost = _changes(before, after, corpus.labels, test.targets, test.excluded)
+    same = bool(np.array_equal(before.counts, after.counts))
+    return TwoRuns(corpus.source, len(test), same, differences, gained, lost)
+
+
+def _common_corpus(first: Path, second: Path) -> Corpus:
+    """What both runs were trained on, by their own word."""
+    one, other = (read_facts(folder).data.path for folder in (first, second))
+    for folder, source in ((first, one), (second, other)):
+        if not source:
+            raise InputError("does not say which data it was trained on", expected="--data PATH", path=folder)
+    if Path(one).resolve() != Path(other).resolve():
+        raise InputError(f"found runs on {one} and on {other}", expected="runs on one corpus, or --data PATH")
+    return read_source(one)
+
+
+def _changes(
+    before: Outcome, after: Outcome, labels: LabelSpace, truth: Any, excluded: Any, count: int = 10
+) -> tuple[list[LabelChange], list[LabelChange]]:
+    """The labels that gained and that lost most, with what there was to be found."""
+    hits = label_hits(before.top, after.top, truth, HITS_AT, excluded)
+
+    def change(label: int) -> LabelChange:
+        return LabelChange(
+            labels.ids[label].as_py(),
+            labels.names[label].as_py(),
+            float(hits.before[label]),
+            float(hits.after[label]),
+            float(hits.there[label]),
+            int(before.counts[label]),
+        )
+
+    gained, lost = hits.most_changed(count)
+    return [change(label) for label in gained.tolist()], [change(label) for label in lost.tolist()]

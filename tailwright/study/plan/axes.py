@@ -1,0 +1,233 @@
+"""The axes of a plan: datasets with their fractions and seeds, models with settings, augmentations.
+
+Names of models, methods and settings are tried out while they are read, so that a slip of the pen is found
+before hours of work and not after them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tailwright.augmentation import augmenter
+from tailwright.errors import InputError, quoted
+from tailwright.models import models
+from tailwright.settings import settings_from
+from tailwright.study.plan.cells import BASELINE, Cell
+from tailwright.study.plan.toml_table import Table
+from tailwright.study.run.exam import DEMO
+
+_VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
+
+
+@dataclass(frozen=True)
+class Data:
+    """A dataset, the seeds of each fraction of it, and the titles of the models that it is for."""
+
+    name: str
+    path: str
+    seeds: Mapping[float, Sequence[int]]
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class System:
+    """A model with settings, and a name for these settings where the plan gives one.
+
+    `title` is its name in the plan.
+    """
+
+    title: str
+    model: str
+    variant: str
+    settings: Mapping[str, Any]
+    search: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def name(self) -> str:
+        """As its cells are called."""
+        return Cell("", "", self.model, variant=self.variant).system
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Methods with settings under one name, and the titles of the models that they are for.
+
+    No method at all is the baseline.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    methods: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+def datasets_in(top: Table) -> list[Data]:
+    """What stands in [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
+    found = []
+    for name, value in top.tables("datasets").items():
+        table = (
+            Table({"path": value}, top.path, "datasets")
+            if isinstance(value, str)
+            else top.below("datasets", name)
+        )
+        table.refuse_other_keys(["path", "seeds", "fractions", "models"])
+        # A dataset's own word on seeds or fractions counts; for the other the plan's does.
+        own = {key: table.values.get(key, top.values.get(key)) for key in ("seeds", "fractions")}
+        if isinstance(own["seeds"], dict) and "fractions" not in table.values:
+            own["fractions"] = None
+        if "fractions" in table.values and "seeds" not in table.values and isinstance(own["seeds"], dict):
+            raise table.wrong("fractions without seeds", "seeds too, as the plan's are set by fraction")
+        found.append(Data(name, _place(table), _seeds(table, **own), _models(top, table)))
+    return found
+
+
+def systems_in(top: Table) -> list[System]:
+    """What stands in [models]: a table of settings each, and `model` where the name is that of a variant."""
+    found = []
+    for title in top.tables("models"):
+        table = top.below("models", title)
+        model = table.text("model", title)
+        settings = {key: value for key, value in table.values.items() if key not in {"model", "search"}}
+        search = _search(table)
+        checked = _located(table)
+        kind = checked(models.settings, model)
+        checked(settings_from, kind, settings)
+        for name, values in search.items():
+            for value in values:
+                checked(settings_from, kind, {**settings, name: value})
+        variant = "" if title == model else title.removeprefix(model).strip(" -_") or title
+        found.append(System(title, model, variant, settings, search))
+    return found
+
+
+def augmentations_in(top: Table) -> list[Augmentation]:
+    """What stands in [augmentations]: `method` (one, or several), settings, what is searched, `models`."""
+    if "augmentations" not in top.values:
+        return [Augmentation(BASELINE, tuple(top.tables("models")))]
+    named = top.tables("augmentations")
+    return [_augmentation(top, top.below("augmentations", name), name) for name in named]
+
+
+def _models(top: Table, table: Table) -> tuple[str, ...]:
+    """Titles of the models that a table of the plan is for: all, if it names none."""
+    known = list(top.tables("models"))
+    wanted = tuple(table.names("models", known))
+    for title in wanted:
+        table.refuse_unknown("model", title, known)
+    return wanted
+
+
+def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
+    methods = tuple(table.names("method", [name]))
+    wanted = _models(top, table)
+    if name == BASELINE:
+        table.refuse_other_keys(["models"])
+        return Augmentation(BASELINE, wanted)
+    checked = _located(table)
+    for method in methods:
+        checked(augmenter, method)
+    reserved = ("method", "search", "models")
+    given = {key: value for key, value in table.values.items() if key not in reserved}
+    settings: dict[str, dict[str, Any]]
+    if len(methods) == 1:
+        settings = {methods[0]: given} if given else {}
+    else:
+        # Of several methods each has a table of its own settings.
+        table.refuse_other_keys([*methods, *reserved])
+        settings = {method: dict(table.below(method).values) for method in given}
+    search = {_owned(table, setting, methods): values for setting, values in _search(table).items()}
+    for method in methods:
+        checked(augmenter, method, settings.get(method))
+    for setting, values in search.items():
+        owner, _, key = setting.partition(".")
+        for value in values:
+            checked(augmenter, owner, {**settings.get(owner, {}), key: value})
+    return Augmentation(name, wanted, methods, settings, search)
+
+
+def _owned(table: Table, setting: str, methods: Sequence[str]) -> str:
+    """`METHOD.SETTING`, with the method put in where there is but one."""
+    owner, dot, _ = setting.partition(".")
+    if dot and owner in methods:
+        return setting
+    if len(methods) == 1:
+        return f"{methods[0]}.{setting}"
+    raise table.wrong(f"search: found {quoted(setting)}", f"{methods[0]}.NAME, of one of the methods")
+
+
+def _search(table: Table) -> dict[str, tuple[Any, ...]]:
+    """Settings to try, each with a list of values."""
+    found = table.values.get("search", {})
+    if not isinstance(found, dict):
+        raise table.wrong(f"search: found {quoted(found)}", "{ NAME = [VALUE, ...] }")
+    for name, values in found.items():
+        if not isinstance(values, list) or not values:
+            raise table.wrong(f"search: found {name} = {quoted(values)}", "a list of values to try")
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _located(table: Table) -> Any:
+    """A caller that puts the place in the plan before what an InputError says."""
+
+    def call(function: Any, *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except InputError as error:
+            raise table.wrong(error.found, error.expected) from error
+
+    return call
+
+
+def _place(table: Table) -> str:
+    """Where the corpus is: variables filled in, relative to the plan's own folder."""
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found[1].strip("{}")
+        if name not in os.environ:
+            raise table.wrong(f"${name} is not set", f"that environment variable, for {given!r}")
+        return os.environ[name]
+
+    given = table.text("path")
+    filled = _VARIABLE.sub(value_of, given)
+    if filled.partition(":")[0] == DEMO:
+        return filled
+    return str((table.path.parent / Path(filled).expanduser()).resolve())
+
+
+def _seeds(table: Table, seeds: Any, fractions: Any) -> dict[float, list[int]]:
+    """The seeds of each fraction; a table of seeds says both at once."""
+    if isinstance(seeds, dict):
+        if fractions is not None:
+            raise table.wrong("fractions beside seeds by fraction", "one of the two")
+        return {_fraction(table, share): _listed(table, each) for share, each in seeds.items()}
+    shares = [1.0] if fractions is None else fractions
+    if not isinstance(shares, list) or not shares:
+        raise table.wrong(f"fractions: found {quoted(shares)}", "a list such as [0.05, 1.0]")
+    listed = _listed(table, [0] if seeds is None else seeds)
+    return {_fraction(table, share): listed for share in shares}
+
+
+def _listed(table: Table, seeds: Any) -> list[int]:
+    whole = isinstance(seeds, list) and all(type(seed) is int and seed >= 0 for seed in seeds)
+    if not whole or not seeds or len(set(seeds)) < len(seeds):
+        raise table.wrong(f"seeds: found {quoted(seeds)}", "a list of whole numbers, each once")
+    return list(seeds)
+
+
+def _fraction(table: Table, share: Any) -> float:
+    """0.05, "0.05" and "5 %" are the same."""
+    text = str(share).replace(" ", "")
+    try:
+        exact = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(0)
+    if isinstance(share, bool) or not 0 < exact <= 1:
+        raise table.wrong(f"fractions: found {quoted(share)}", 'a share of the rows such as 0.05 or "5 %"')
+    return float(exact)

@@ -1,0 +1,197 @@
+"""`StudyPlan`: the experiment that a TOML file describes, as the list of cells to train.
+
+    title = "Label texts on short texts"
+    seeds = [0, 1, 2]
+    fractions = [0.05, 1.0]            # nested shares of the training rows
+    valid = 0.1                        # held out of training
+    metrics = ["P@1", "PSP@5"]         # columns of the tables
+    against = "twin"                   # all are held against it; each against itself if this is left out
+
+    [datasets]
+    short = "../data/short"            # relative to the file; `demo` and $VARIABLES may be used
+    [datasets.long]
+    path = "$DATA/long"
+    seeds = { "5 %" = [0], "100 %" = [0, 1, 2] }
+    models = ["twin"]                  # of those below; all if it is left out
+
+    [models.twin]                      # settings stand in its table
+    [models."astec quick"]             # a variant under a name of its own
+    model = "astec"
+    clusters = 4096
+
+    [augmentations.none]
+    [augmentations."gandalf w/o SA"]
+    method = "gandalf"
+    soft = false
+
+Every dataset x model x augmentation x fraction x seed is a cell, but for what cannot be: an augmentation that
+has no way into a model is left out and listed. Anything else that is wrong is an error before anything runs.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tailwright.augmentation import augmenters
+from tailwright.errors import InputError
+from tailwright.runs.training import check_door
+from tailwright.study.plan.axes import Augmentation, Data, System, augmentations_in, datasets_in, systems_in
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.toml_table import Table, read_table
+
+METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+_KEYS = (
+    *("title", "seeds", "fractions", "valid", "metrics", "against", "curves", "search_metric"),
+    *("datasets", "models", "augmentations"),
+)
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A study before it is run.
+
+    | field | meaning |
+    |---|---|
+    | `title` | what the study asks |
+    | `metrics` | columns of its tables |
+    | `against` | the system that all in its tables are held against; empty: each against its own baseline |
+    | `curves` | whether some rows are judged after each epoch |
+    | `listed` | its cells, by dataset, model, augmentation, fraction and seed as they stand in the file |
+    | `left_out` | combinations that cannot be, each with the reason |
+    | `text` | the file |
+    """
+
+    title: str
+    metrics: tuple[str, ...]
+    against: str
+    curves: bool
+    listed: tuple[Cell, ...]
+    left_out: tuple[str, ...]
+    text: str
+
+    def cells(self) -> list[Cell]:
+        """The cells in the order in which they run: what is cheap and what others are compared with first.
+
+        The first seed of everything comes before the second of anything, small fractions before large ones
+        and baselines before augmentations, so that a study that is stopped early has whole tables to show.
+        """
+        turn: dict[tuple[str, str, str, float], int] = {}
+        order = []
+        for place, cell in enumerate(self.listed):
+            group = (cell.dataset, cell.system, cell.augmentation, cell.fraction)
+            turn[group] = turn.get(group, -1) + 1
+            order.append((turn[group], cell.fraction, bool(cell.augment), place))
+        return [self.listed[place] for *_, place in sorted(order)]
+
+
+def read_plan(path: Path) -> StudyPlan:
+    """The plan in a TOML file; anything wrong in it is an InputError that names the key."""
+    top = read_table(path)
+    top.refuse_other_keys(_KEYS)
+    metrics = tuple(top.names("metrics", METRICS))
+    for name in metrics:
+        check_metric(top, name)
+    search_metric = top.text("search_metric", "P@1")
+    check_metric(top, search_metric)
+    valid = top.number("valid", 0.1)
+    if not 0 <= valid < 1:
+        raise top.wrong(f"valid: found {valid}", "a share of the training rows in [0, 1)")
+    pattern = Cell(dataset="", path="", model="", valid=valid, search_metric=search_metric)
+    data, systems = datasets_in(top), systems_in(top)
+    augmentations = augmentations_in(top)
+    listed, left_out = _crossed(top, pattern, data, systems, augmentations)
+    if not listed:
+        raise top.wrong("found no cell that can be trained", "; ".join(left_out))
+    return StudyPlan(
+        title=top.text("title", path.stem),
+        metrics=metrics,
+        against=_against(top, systems),
+        curves=top.switch("curves", False),
+        listed=tuple(listed),
+        left_out=tuple(left_out),
+        text=top.source,
+    )
+
+
+def _against(top: Table, systems: Sequence[System]) -> str:
+    """The name in its tables of the model that the plan has all others held against."""
+    title = top.text("against", "")
+    if not title:
+        return ""
+    names = {system.title: system.name for system in systems}
+    top.refuse_unknown("model", title, names)
+    return names[title]
+
+
+def check_metric(top: Table, name: str) -> None:
+    """Refuse what `tailwright.evaluate` has no value for."""
+    from tailwright.runs.evaluation import KS
+
+    known = [f"{kind}@{k}" for kind in ("P", "nDCG", "PSP", "PSnDCG", "R") for k in KS]
+    top.refuse_unknown("metric", name, known)
+
+
+def _crossed(
+    top: Table,
+    pattern: Cell,
+    datasets: Sequence[Data],
+    systems: Sequence[System],
+    augmentations: Sequence[Augmentation],
+) -> tuple[list[Cell], list[str]]:
+    """Every cell that can be, and a line for each pair of model and augmentation that cannot."""
+    cells, left_out = [], []
+    for system in systems:
+        for added in augmentations:
+            reason = _hindrance(system, added)
+            if reason and system.title in added.models:
+                left_out.append(f"{system.name} x {added.name}: {reason}")
+    for data in datasets:
+        for system in systems:
+            for added in augmentations:
+                meant = system.title in data.models and system.title in added.models
+                if meant and not _hindrance(system, added):
+                    cells += _cells(top, pattern, data, system, added)
+    return cells, left_out
+
+
+def _hindrance(system: System, added: Augmentation) -> str:
+    """Why the augmentation has no way into the model; empty if it has."""
+    try:
+        for name in added.methods:
+            check_door(system.model, augmenters.card(name))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _cells(top: Table, pattern: Cell, data: Data, system: System, added: Augmentation) -> list[Cell]:
+    try:
+        return [
+            replace(
+                pattern,
+                dataset=data.name,
+                path=data.path,
+                model=system.model,
+                variant=system.variant,
+                settings=system.settings,
+                augmentation=added.name,
+                augment=added.methods,
+                augment_settings=added.settings,
+                fraction=fraction,
+                seed=seed,
+                search={**system.search, **added.search},
+            )
+            for fraction, seeds in data.seeds.items()
+            for seed in seeds
+        ]
+    except ValueError as error:
+        raise top.wrong(str(error)) from error
+
+
+def is_asked_for(cell: Cell, only: str) -> bool:
+    """Whether the cell's title has this text in it, or matches it where it has `*` or `?`."""
+    title, wanted = cell.title.lower(), only.lower()
+    return fnmatch.fnmatchcase(title, wanted) if set(wanted) & set("*?") else wanted in title

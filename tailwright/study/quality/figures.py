@@ -1,0 +1,111 @@
+"""`quality_of`: how good are the rows that augmentations have added to a corpus?
+
+| file | holds |
+|---|---|
+| `quality_sources` | which rows are new, and what each was made of |
+| `quality_texts`, `quality_bleu` | variety, repetition, length, nearness to the source |
+| `quality_drift` | whether a trained model still finds the source's labels |
+| `quality_examples` | pairs to read |
+| `quality_tables`, `quality_page` | all of it for people |
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tailwright.data.corpus import Corpus
+from tailwright.runs.run import Run
+from tailwright.study.quality.drift import Drift, drift, refuse_other_labels
+from tailwright.study.quality.examples import Example, examples
+from tailwright.study.quality.sources import Pairing, pairings
+from tailwright.study.quality.texts import PairFigures, TextFigures, equal_to_training, measure
+
+EXAMPLES = 9
+
+
+@dataclass(frozen=True)
+class MethodQuality:
+    """The new rows of one method; shares are in percent.
+
+    | figure | meaning |
+    |---|---|
+    | `rows` | new rows |
+    | `share` | of all training rows that they are |
+    | `without_source` | new rows whose source is not among the training rows |
+    | `new`, `sources` | the same figures of both sides; `sources` is None where there are none |
+    | `pairs` | new rows against their sources |
+    | `equal_to_training` | new rows with the text of an original training row |
+    | `equal_to_new` | new rows with the text of an earlier new row |
+    | `drift` | what a model finds in both; None without a model or without pairs |
+    """
+
+    method: str
+    rows: int
+    share: float
+    without_source: int
+    new: TextFigures
+    sources: TextFigures | None
+    pairs: PairFigures | None
+    equal_to_training: float
+    equal_to_new: float
+    drift: Drift | None
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of the new rows of a corpus, a method at a time, by name."""
+
+    original_rows: int
+    training_rows: int
+    seed: int
+    methods: tuple[MethodQuality, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON has it; n of n-grams becomes text."""
+        return asdict(self)
+
+
+def quality_of(
+    corpus: Corpus,
+    run: Run | None = None,
+    method: str | None = None,
+    seed: int = 0,
+    *,
+    count: int = EXAMPLES,
+) -> Quality:
+    """The quality of the rows that augmentations added to `corpus.train`, of `method` alone if it is given.
+
+    `run` is a trained model over the same labels, to be asked whether labels drift; `seed` draws samples and
+    examples, `count` of these for each method. A corpus without new rows is an InputError.
+    """
+    if count < 0:
+        raise ValueError(f"count must be >= 0, got {count}")
+    found = pairings(corpus, method)
+    if run is not None:
+        refuse_other_labels(corpus, run)
+    return Quality(
+        original_rows=int(corpus.train.origin.is_original().sum()),
+        training_rows=len(corpus.train),
+        seed=seed,
+        methods=tuple(_quality(corpus, pairing, run, seed, count) for pairing in found),
+    )
+
+
+def _quality(corpus: Corpus, pairing: Pairing, run: Run | None, seed: int, count: int) -> MethodQuality:
+    measured = measure(corpus.train, pairing, seed)
+    in_training, in_new = equal_to_training(corpus.train, pairing)
+    return MethodQuality(
+        method=pairing.method,
+        rows=len(pairing.rows),
+        share=100 * len(pairing.rows) / len(corpus.train),
+        without_source=int((pairing.sources < 0).sum()),
+        new=measured.new,
+        sources=measured.sources,
+        pairs=measured.pairs,
+        equal_to_training=in_training,
+        equal_to_new=in_new,
+        drift=None if run is None else drift(corpus, pairing, run, seed),
+        examples=examples(corpus, pairing, measured.ratios, count, run, seed),
+    )

@@ -1,0 +1,123 @@
+"""What a study says while it runs, on stderr: bars in a terminal, a line for each cell elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.estimate import in_words
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import TaskID
+
+
+class Display(Protocol):
+    """Is told what happens to the cells, within a `with` block."""
+
+    def __enter__(self) -> Display: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def started(self, cell: Cell) -> None: ...
+
+    def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
+        """`done` cells have been dealt with; `left` is an estimate in seconds, None if there is none."""
+
+    def note(self, text: str) -> None: ...
+
+
+def display(total: int, *, shown: bool = True) -> Display:
+    """What suits the place where stderr goes."""
+    if not shown:
+        return Silence()
+    return Bars(total) if sys.stderr.isatty() else Lines(total)
+
+
+class Silence:
+    """Says nothing."""
+
+    def __enter__(self) -> Silence:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def started(self, cell: Cell) -> None:
+        pass
+
+    def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class Lines(Silence):
+    """A line whenever a cell ends."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+
+    def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
+        self.note(ended_line(cell, done, self.total, what, left))
+
+    def note(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+class Bars:
+    """One bar for the study and a line for each cell that is running, below what was said of others."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self.total = total
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._study = self._bars.add_task("study", total=total, left="")
+        self._running: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def started(self, cell: Cell) -> None:
+        self._running[cell.title] = self._bars.add_task(_plain(cell.title), total=None, left="")
+
+    def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
+        self._bars.remove_task(self._running.pop(cell.title))
+        words = "" if left is None else f"about {in_words(left)} left"
+        self._bars.update(self._study, completed=done, left=words)
+        self.note(ended_line(cell, done, self.total, what, None))
+
+    def note(self, text: str) -> None:
+        self._bars.console.print(_plain(text), highlight=False)
+
+
+def ended_line(cell: Cell, done: int, total: int, what: str, left: float | None) -> str:
+    """One line on a cell that has ended, with what is left where that is known."""
+    rest = "" if left is None or done == total else f"; about {in_words(left)} left"
+    return f"[{done}/{total}] {cell.title}: {what}{rest}"
+
+
+def _plain(text: str) -> str:
+    """Square brackets as they are: they are no markup."""
+    from rich.markup import escape
+
+    return escape(text)

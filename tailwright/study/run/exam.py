@@ -1,0 +1,55 @@
+"""`Exam`: the test rows and the labels that the cells of one dataset are judged on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import Dataset
+from tailwright.data.demo import demo_corpus
+from tailwright.data.read import read
+from tailwright.errors import InputError, quoted
+from tailwright.study.plan.cells import Cell
+
+DEMO = "demo"
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """A dataset as the study calls it, and all of its rows and labels."""
+
+    name: str
+    corpus: Corpus
+
+    @property
+    def test(self) -> Dataset:
+        """The rows that rankings are judged on."""
+        if self.corpus.test is None or not len(self.corpus.test):
+            raise InputError("found no test rows", expected="test rows to judge by", path=self.corpus.source)
+        return self.corpus.test
+
+    @property
+    def labels(self) -> LabelSpace:
+        """What the labels are called; their counts are of all training rows, not of a cell's share."""
+        return self.corpus.labels
+
+
+def exam_of(cell: Cell) -> Exam:
+    """What a cell is judged on; its data are read once in a process."""
+    return Exam(cell.dataset, _kept(cell.path))
+
+
+def read_source(path: str) -> Corpus:
+    """The corpus at a path as cells and runs give it: what `read` reads, `demo`, or `demo:ROWS`."""
+    name, _, rows = path.partition(":")
+    if name != DEMO:
+        return read(path)
+    if rows and not rows.isdigit():
+        raise InputError(f"found {quoted(path)}", expected="demo, or demo:ROWS such as demo:5000")
+    return replace(demo_corpus(size=int(rows) if rows else None), source=path)
+
+
+@lru_cache(maxsize=8)
+def _kept(path: str) -> Corpus:
+    return read_source(path)

@@ -1,0 +1,224 @@
+"""`Outcome`: what a finished cell gave. Tables, reports, claims and comparisons all start from outcomes.
+
+| in a cell's folder | holds |
+|---|---|
+| `run/` | the run folder, as `tailwright train` writes it |
+| `outcome/` | a safe folder: `cell.json`, `result.json`, the ranking of the test rows, label counts |
+| `error.txt` | instead of an outcome: why the cell failed |
+
+`cells.json` in a study's folder lists the cells that were last asked for, with the names they had then; cells
+of an earlier plan, or of earlier code, stay in their folders and count no more.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
+from tailwright.errors import InputError, quoted
+from tailwright.runs.evaluation import measured, ranked
+from tailwright.runs.run import Run, load
+from tailwright.store import open_folder, writing
+from tailwright.store.strict_json import decode, encode
+from tailwright.store.whole_file import write_whole
+from tailwright.study.plan.cells import BASELINE, Cell, cell_from
+
+LISTING = "cells.json"
+_OTHERS = {"key": str, "metrics": dict, "searched": dict, "chosen": dict}
+_FIGURES = {
+    "train_seconds": float,
+    "predict_seconds": float,
+    "peak_rss_mb": float,
+    "n_train": int,
+    "n_augmented": int,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A cell, its ranking of the test rows, and what it cost.
+
+    | field | meaning |
+    |---|---|
+    | `metrics` | as `tailwright.evaluate` gives them, with `slices` |
+    | `top` | int32 (test rows, width): the best labels, best first, -1 where there are no more; wide enough |
+    | | for k = 10 after excluded pairs are taken out |
+    | `counts` | int64 (labels,): original training rows of each label, as the cell saw them |
+    | `augmented_counts` | float64 (labels,): the same with the weighted soft targets of added rows |
+    | `train_seconds` | of the training alone, with the time that shared work took whoever did it |
+    | `n_train`, `n_augmented` | original training rows; rows that augmentations added |
+    | `searched` | where a setting was searched: the metric on validation rows of each value tried |
+    | `chosen` | the values that were best, by setting |
+    | `log` | the events of the training's log.jsonl |
+    | `folder` | the cell's folder, None for an outcome that was never kept |
+    """
+
+    cell: Cell
+    key: str
+    metrics: Mapping[str, Any]
+    top: np.ndarray
+    counts: np.ndarray
+    augmented_counts: np.ndarray
+    train_seconds: float
+    predict_seconds: float
+    peak_rss_mb: float
+    n_train: int
+    n_augmented: int = 0
+    searched: Mapping[str, float] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    log: tuple[Mapping[str, Any], ...] = ()
+    folder: Path | None = None
+
+
+def save_outcome(outcome: Outcome, folder: Path) -> None:
+    """Keep it in a cell's folder: all of it or nothing. Once it is there, the cell is finished."""
+    with writing(folder / "outcome", kind="outcome", overwrite=True) as place:
+        place.json("cell.json", outcome.cell.as_dict())
+        result = {name: getattr(outcome, name) for name in _FIGURES}
+        result |= {name: getattr(outcome, name) for name in _OTHERS}
+        place.json("result.json", result)
+        place.array("top", outcome.top.astype(np.int32, copy=False))
+        place.array("counts", outcome.counts.astype(np.int64, copy=False))
+        place.array("augmented_counts", outcome.augmented_counts.astype(np.float64, copy=False))
+
+
+def load_outcome(folder: Path) -> Outcome:
+    """The outcome kept in a cell's folder; damage is one clear error."""
+    place = open_folder(folder / "outcome", kind="outcome")
+    result = place.json("result.json")
+    for name, kind in {**_FIGURES, **_OTHERS}.items():
+        found = result.get(name) if isinstance(result, dict) else None
+        if type(found) is not kind and not (kind is float and type(found) is int):
+            raise InputError(f"found {quoted(found)}", expected=f"{name}: {kind.__name__}", path=place.path)
+    counts = place.array("counts", dtype=np.int64, shape=(None,))
+    return Outcome(
+        cell=cell_from(place.json("cell.json")),
+        top=place.array("top", dtype=np.int32, shape=(None, None)),
+        counts=counts,
+        augmented_counts=place.array("augmented_counts", dtype=np.float64, shape=(len(counts),)),
+        log=tuple(read_log(folder / "run" / "log.jsonl")),
+        folder=folder,
+        **{name: result[name] for name in [*_FIGURES, *_OTHERS]},
+    )
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the cell's outcome is there; it is written last and in one step."""
+    return (folder / "outcome").is_dir()
+
+
+def outcomes_of(study: Path) -> list[Outcome]:
+    """The finished cells of a study, in the order and under the names in which they were last asked for."""
+    return [
+        replace(load_outcome(folder), cell=cell)
+        for folder, cell in ((study / "cells" / key, cell) for key, cell in listed_cells(study))
+        if is_finished(folder)
+    ]
+
+
+def list_cells(study: Path, cells: Sequence[tuple[str, Cell]]) -> None:
+    """Write down which cells a study asks for, each with its key."""
+    write_whole(study / LISTING, encode([{"key": key, "cell": cell.as_dict()} for key, cell in cells]))
+
+
+def listed_cells(study: Path) -> list[tuple[str, Cell]]:
+    """The cells that a study asks for; an InputError for a folder that is no study."""
+    path = study / LISTING
+    if not path.is_file():
+        raise InputError("found no study", expected="a folder that `tailwright study` wrote", path=study)
+    try:
+        return [(str(entry["key"]), cell_from(entry["cell"])) for entry in decode(path.read_bytes())]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"found no list of cells ({error})", path=path) from error
+
+
+def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
+    """A hand-picked run as an outcome: it ranks the test rows of `corpus` now.
+
+    A run folder does not say which rows were held out as validation rows; the cell says that none were.
+    """
+    run = load(folder)
+    if not corpus.labels.ids.equals(run.labels.ids):
+        found = f"found {len(corpus.labels):,} labels"
+        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folder}", path=corpus.source)
+    if corpus.test is None:
+        raise InputError("found no test rows", expected="test rows to judge by", path=corpus.source)
+    cell = Cell(
+        dataset=Path(corpus.source).name or "data",
+        path=corpus.source,
+        model=run.name,
+        augmentation="+".join(run.augment) or BASELINE,
+        augment=run.augment,
+        augment_settings={applied.name: applied.settings for applied in run.augmentations},
+        settings=asdict(run.model.settings),
+        fraction=run.fraction,
+        valid=0,
+        seed=run.seed,
+    )
+    key = cell.key(corpus.digest(), str(folder.resolve()))
+    return replace(judged(run, folder, cell, key, corpus.test), folder=folder)
+
+
+def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset) -> Outcome:
+    """What the cell's run, kept in `folder`, gives on the test rows; they are ranked and measured once."""
+    start = time.perf_counter()
+    top = ranked(run, test)
+    seconds = time.perf_counter() - start
+    log = read_log(folder / "log.jsonl")
+    return Outcome(
+        cell=cell,
+        key=key,
+        metrics=measured(run, top, test),
+        top=top,
+        counts=run.labels.counts,
+        augmented_counts=run.augmented_counts,
+        train_seconds=seconds_in(log),
+        predict_seconds=round(seconds, 3),
+        peak_rss_mb=peak_in(log),
+        n_train=run.train_rows,
+        n_augmented=run.rows_added,
+        log=tuple(log),
+    )
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The events of a log; a line that a kill cut short is left out."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [event for event in map(_event, lines) if event is not None]
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return event if isinstance(event, dict) and "time" in event else None
+
+
+def seconds_in(log: Sequence[Mapping[str, Any]]) -> float:
+    """How long a training took by its log, or would have taken had it shared no work with others.
+
+    Neither the time between a kill and the resumption counts, nor that of watching it learn. Every resumption
+    begins with the phase that the log begins with.
+    """
+    first = next((event.get("phase") for event in log if event["event"] == "start"), None)
+    begins = [i for i, event in enumerate(log) if event["event"] == "start" and event["phase"] == first]
+    spans = pairwise([*begins, len(log)])
+    seconds = sum(log[end - 1]["time"] - log[begin]["time"] for begin, end in spans)
+    spared = sum(event.get("spared_seconds", 0) for event in log)
+    watching = sum(event.get("watch_seconds", 0) for event in log)
+    return round(max(seconds + spared - watching, 0.0), 3)
+
+
+def peak_in(log: Sequence[Mapping[str, Any]]) -> float:
+    """The largest resident memory that a training's log speaks of, in MB."""
+    return max((float(event["peak_rss_mb"]) for event in log if "peak_rss_mb" in event), default=0.0)

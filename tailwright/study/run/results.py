@@ -1,0 +1,91 @@
+"""`results.parquet`: every metric of every finished cell, one a row.
+
+| column | holds |
+|---|---|
+| `paper`, `table` | "tailwright", and the title of the study: published figures in this form name their own |
+| `dataset`, `model`, `augmentation` | as the study calls them |
+| `train_fraction`, `n_train` | the share of the training rows, and how many these are |
+| `weight` | the loss weight of augmented rows where it is set or was searched, else null |
+| `variant` | the name of the model's settings, empty for the default |
+| `metric`, `slice`, `value` | in percent; the slice is `all`, or which labels by their training rows |
+| `seed`, `train_seconds`, `predict_seconds`, `peak_rss_mb`, `key` | of the cell |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tailwright.store.whole_file import whole_file
+from tailwright.study.run.outcomes import Outcome
+
+ALL = "all"
+_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("paper", "table", "dataset", "model", "augmentation")),
+        ("train_fraction", pa.float64()),
+        ("n_train", pa.int64()),
+        ("weight", pa.float64()),
+        ("variant", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+        ("slice", pa.string()),
+        ("seed", pa.int64()),
+        ("train_seconds", pa.float64()),
+        ("predict_seconds", pa.float64()),
+        ("peak_rss_mb", pa.float64()),
+        ("key", pa.string()),
+    ]
+)
+
+
+def write_results(path: Path, outcomes: Sequence[Outcome], title: str) -> None:
+    """Write the file: all of it or nothing."""
+    with whole_file(path) as staged:
+        pq.write_table(results(outcomes, title), staged)
+
+
+def results(outcomes: Sequence[Outcome], title: str) -> pa.Table:
+    """The table that the file holds."""
+    rows = [row for outcome in outcomes for row in _rows(outcome, title)]
+    return pa.Table.from_pylist(rows, schema=_SCHEMA)
+
+
+def _rows(outcome: Outcome, title: str) -> Iterator[dict[str, Any]]:
+    cell = outcome.cell
+    common = {
+        "paper": "tailwright",
+        "table": title,
+        "dataset": cell.dataset,
+        "model": cell.model,
+        "augmentation": cell.augmentation,
+        "train_fraction": cell.fraction,
+        "n_train": outcome.n_train,
+        "weight": _weight(outcome),
+        "variant": cell.variant,
+        "seed": cell.seed,
+        "train_seconds": outcome.train_seconds,
+        "predict_seconds": outcome.predict_seconds,
+        "peak_rss_mb": outcome.peak_rss_mb,
+        "key": outcome.key,
+    }
+    slices: Mapping[str, Mapping[str, Any]] = outcome.metrics.get("slices", {})
+    for part, metrics in {ALL: outcome.metrics, **slices}.items():
+        for name, value in metrics.items():
+            # Beside the metrics of a slice stand the numbers of its labels and rows.
+            if "@" in name:
+                yield {**common, "metric": name, "slice": part, "value": float(value)}
+
+
+def _weight(outcome: Outcome) -> float | None:
+    """The loss weight that was searched or set; that of several methods is not one number."""
+    cell = outcome.cell
+    found = [
+        outcome.chosen.get(f"{method}.weight", cell.augment_settings.get(method, {}).get("weight"))
+        for method in cell.augment
+    ]
+    return float(found[0]) if len(found) == 1 and found[0] is not None else None

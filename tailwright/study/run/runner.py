@@ -1,0 +1,240 @@
+"""`run_study`: every cell of a plan in processes of their own, whatever happens on the way.
+
+| in a study's folder | holds |
+|---|---|
+| `study.toml` | what was asked, a copy |
+| `cells.json` | the cells of the plan, by key |
+| `cells/KEY/` | a cell: its run, its outcome or its error |
+| `shared/` | work that cells share, kept by content |
+
+A finished cell is never run again, a killed one goes on where it was, a failed one leaves its error and is
+tried again by the next study. Several studies may work on one folder: a cell that another one is working on
+is left to it and waited for at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from tailwright.errors import TailwrightError
+from tailwright.store import open_folder
+from tailwright.store.errors import errors_of_writing
+from tailwright.store.whole_file import write_whole
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.estimate import Estimate, in_words
+from tailwright.study.plan.plan import StudyPlan, is_asked_for
+from tailwright.study.run.display import Display, display
+from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.outcomes import is_finished, list_cells
+from tailwright.study.run.trial import code_of
+from tailwright.study.run.worker import locked
+from tailwright.study.run.workers import Worker, environment_of, reason_of, start_worker
+
+SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
+
+
+@dataclass
+class Study:
+    """A plan in its folder: the key of every cell, and how far it has come."""
+
+    plan: StudyPlan
+    folder: Path
+    cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
+
+    def keys(self, only: str | None = None) -> dict[str, Cell]:
+        """Each key once, with the first cell of that key: names apart, cells may be the same."""
+        found: dict[str, Cell] = {}
+        for key, cell in self.cells:
+            if only is None or is_asked_for(cell, only):
+                found.setdefault(key, cell)
+        return found
+
+    def place(self, key: str) -> Path:
+        return self.folder / "cells" / key
+
+    def is_finished(self, key: str) -> bool:
+        return is_finished(self.place(key))
+
+    def reason(self, key: str) -> str | None:
+        """Why the cell failed when it was last tried."""
+        return None if self.is_finished(key) else reason_of(self.place(key))
+
+    def estimate(self) -> Estimate:
+        """What the finished cells took."""
+        found = Estimate()
+        for key, cell in self.keys().items():
+            if self.is_finished(key):
+                found.add(cell, seconds_of(self.place(key)))
+        return found
+
+
+@dataclass
+class Ran:
+    """What came of running a study: cells that are finished by now, those that failed and why, by title."""
+
+    asked: int
+    finished: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def prepared(plan: StudyPlan, folder: Path) -> Study:
+    """The study in its folder, with the data of its cells read for their keys. Nothing is run or written."""
+    digests: dict[str, str] = {}
+    codes: dict[tuple[str, tuple[str, ...]], str] = {}
+    cells = []
+    for cell in plan.cells():
+        if cell.path not in digests:
+            exam = Exam(cell.dataset, read_source(cell.path))
+            digests[cell.path] = exam.corpus.digest() if len(exam.test) else ""
+        parts = (cell.model, cell.augment)
+        if parts not in codes:
+            codes[parts] = code_of(cell)
+        cells.append((cell.key(digests[cell.path], codes[parts]), cell))
+    return Study(plan, folder, cells)
+
+
+def run_study(
+    study: Study,
+    *,
+    workers: int = 1,
+    threads: int | None = None,
+    only: str | None = None,
+    shown: bool = True,
+) -> Ran:
+    """Run what is not finished, `workers` cells at a time, which share `threads` (all cores by default)."""
+    start = time.monotonic()
+    asked = study.keys(only)
+    with errors_of_writing(study.folder):
+        study.folder.mkdir(parents=True, exist_ok=True)
+    write_whole(study.folder / "study.toml", study.plan.text.encode())
+    list_cells(study.folder, study.cells)
+    each = max(1, (threads or cores()) // workers)
+    environment = environment_of(study.folder / "shared", each)
+    ran = Ran(len(asked), finished=sum(map(study.is_finished, asked)))
+    with _stopped_by_signals(), display(len(asked), shown=shown) as screen:
+        if ran.finished:
+            screen.note(f"{ran.finished} of {len(asked)} cells are finished already")
+        _Shift(study, asked, environment, workers, screen, ran).work()
+    ran.seconds = time.monotonic() - start
+    return ran
+
+
+class _Shift:
+    """The cells that wait, those that are being worked on, and those that another study works on."""
+
+    def __init__(
+        self,
+        study: Study,
+        cells: Mapping[str, Cell],
+        environment: Mapping[str, str],
+        workers: int,
+        screen: Display,
+        ran: Ran,
+    ) -> None:
+        self.study, self.cells, self.environment = study, cells, environment
+        self.workers, self.screen, self.ran = workers, screen, ran
+        self.estimate = study.estimate()
+        self.waiting: deque[str] = deque()
+        self.running: list[Worker] = []
+        self.elsewhere: list[str] = []
+
+    def work(self) -> None:
+        """Until every cell is finished or has failed; whatever ends this ends the workers."""
+        self.waiting.extend(key for key in self.cells if not self.study.is_finished(key))
+        try:
+            while self.waiting or self.running or self.elsewhere:
+                while self.waiting and len(self.running) < self.workers:
+                    self._start(self.waiting.popleft())
+                if self.running:
+                    time.sleep(SECONDS_BETWEEN_LOOKS)
+                    self._look()
+                else:
+                    self._look_elsewhere()
+        finally:
+            for worker in self.running:
+                worker.stop()
+
+    def _start(self, key: str) -> None:
+        cell, plan = self.cells[key], self.study.plan
+        self.running.append(start_worker(key, cell, self.study.place(key), self.environment, plan.curves))
+        self.screen.started(cell)
+
+    def _look(self) -> None:
+        for worker in list(self.running):
+            ended = worker.ended()
+            if ended is None:
+                continue
+            self.running.remove(worker)
+            if ended.how == "full":
+                raise TailwrightError(ended.reason)
+            if ended.how == "taken":
+                self.elsewhere.append(worker.key)
+                self._say(worker.cell, "another study is working on it")
+            elif ended.how == "finished":
+                self.estimate.add(worker.cell, worker.seconds)
+                self.ran.finished += 1
+                self._say(worker.cell, in_words(worker.seconds))
+            else:
+                self.ran.failed[worker.cell.title] = ended.reason
+                self._say(worker.cell, f"failed: {ended.reason}")
+
+    def _look_elsewhere(self) -> None:
+        """Wait for cells that other studies work on; one that was given up there is taken up here."""
+        time.sleep(SECONDS_BETWEEN_LOOKS_AT_OTHERS)
+        for key in list(self.elsewhere):
+            lock = locked(self.study.place(key))
+            if lock is None:
+                continue
+            lock.release()
+            self.elsewhere.remove(key)
+            if self.study.is_finished(key):
+                self.ran.finished += 1
+            else:
+                self.waiting.append(key)
+
+    def _say(self, cell: Cell, what: str) -> None:
+        left = self.estimate.left(
+            [self.cells[key] for key in self.waiting],
+            [(worker.cell, worker.seconds) for worker in self.running],
+            self.workers,
+        )
+        self.screen.ended(cell, self.ran.finished + len(self.ran.failed), what, left)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def seconds_of(folder: Path) -> float:
+    """What a finished cell took to train and to judge, about as long for every value that was searched."""
+    result = open_folder(folder / "outcome", kind="outcome").json("result.json")
+    return float(result["train_seconds"] + result["predict_seconds"]) * max(1, len(result["searched"]))
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """SIGTERM ends a study as Ctrl-C does: with its workers, and with a word on how to go on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

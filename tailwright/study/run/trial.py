@@ -1,0 +1,123 @@
+"""`tried`: what happens in one cell, from the corpus to its outcome.
+
+Whatever a kill interrupts goes on where it was: a training from its checkpoint, a search with the value that
+was being tried. Validation rows are held out and a share of the rest is taken by seed 0 whatever the cell's
+seed, so that all cells of a dataset and fraction see the same rows; the test rows are ranked once.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailwright.augmentation import augmenter
+from tailwright.code_version import code_version
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
+from tailwright.models import models
+from tailwright.runs.evaluation import evaluate
+from tailwright.runs.run import Run, load
+from tailwright.runs.training import finish, train
+from tailwright.store.whole_file import write_whole
+from tailwright.streams import stream
+from tailwright.study.plan.cells import Cell
+from tailwright.study.plan.search import choice_name, choices, chosen
+from tailwright.study.run.exam import Exam
+from tailwright.study.run.outcomes import Outcome, judged
+from tailwright.training.workplace import peak_rss_mb
+
+WATCHED_ROWS = 2000
+
+
+def key_of(cell: Cell, corpus: Corpus) -> str:
+    """The name of the cell's folder: its digest with the data's and that of the code that it runs through."""
+    return cell.key(corpus.digest(), code_of(cell))
+
+
+def code_of(cell: Cell) -> str:
+    """The version of the code that can change what comes out of a cell."""
+    kinds: list[type] = [models.get(name) for name in {cell.model, *cell.model.split("+")}]
+    kinds += [type(augmenter(name)) for name in cell.augment]
+    return code_version([__name__, *(kind.__module__ for kind in kinds)])
+
+
+def tried(cell: Cell, key: str, exam: Exam, folder: Path, *, curves: bool = False) -> Outcome:
+    """Train and judge the cell, with everything that must survive a kill kept in `folder`.
+
+    `curves` also judges some training and test rows after each epoch, for the log alone.
+    """
+    corpus = rows_of(cell, exam.corpus)
+    watch = watched(corpus, exam.test) if curves else None
+    searched: dict[str, float] = {}
+    choice: Mapping[str, Any] = {}
+    if cell.search:
+        searched, choice = _searched(cell, corpus, folder, watch)
+    run = _trained(chosen(cell, choice), corpus, folder / "run", watch)
+    outcome = judged(run, folder / "run", cell, key, exam.test)
+    peak = max(peak_rss_mb(), outcome.peak_rss_mb)  # an earlier process may have trained the run
+    return replace(outcome, peak_rss_mb=peak, searched=searched, chosen=dict(choice), folder=folder)
+
+
+def rows_of(cell: Cell, corpus: Corpus) -> Corpus:
+    """The rows that the cell trains on: validation rows held out first, then a share of the rest."""
+    held_out = corpus.split(cell.valid, seed=0) if cell.valid else corpus
+    return held_out.sample(cell.fraction, seed=0)
+
+
+def watched(corpus: Corpus, test: Dataset) -> dict[str, Dataset]:
+    """Some training and some test rows, the same for every cell over these rows."""
+    return {
+        name: rows.take(np.sort(stream(0, f"watch {name}").permutation(len(rows))[:WATCHED_ROWS]))
+        for name, rows in {"train": corpus.train, "test": test}.items()
+    }
+
+
+def _trained(cell: Cell, corpus: Corpus, out: Path, watch: Mapping[str, Dataset] | None) -> Run:
+    """The cell's run, trained or taken up again; one that is there whole is loaded."""
+    if (out / "manifest.json").is_file():
+        finish(out)
+        return load(out)
+    return train(
+        corpus,
+        cell.model,
+        augment=cell.augment,
+        settings=cell.settings,
+        augment_settings=cell.augment_settings,
+        seed=cell.seed,
+        out=out,
+        resume=True,
+        watch=watch,
+    )
+
+
+def _searched(
+    cell: Cell, corpus: Corpus, folder: Path, watch: Mapping[str, Dataset] | None
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Every choice with its metric on validation rows, and the best one, whose run becomes the cell's.
+
+    Of equal choices the first wins.
+    """
+    assert corpus.valid is not None  # a cell that searches holds validation rows out
+    found: dict[str, float] = {}
+    places: list[tuple[dict[str, Any], Path]] = []
+    for number, choice in enumerate(choices(cell)):
+        place = folder / "search" / str(number)
+        places.append((choice, place))
+        metric_file = place / "judged.json"
+        if not metric_file.is_file():
+            run = _trained(chosen(cell, choice), corpus, place / "run", watch)
+            value = evaluate(run, corpus.valid)[cell.search_metric]
+            write_whole(metric_file, json.dumps(value).encode())
+        found[choice_name(choice)] = float(json.loads(metric_file.read_text(encoding="utf-8")))
+    best, place = max(places, key=lambda tried: found[choice_name(tried[0])])
+    if not (folder / "run").exists():
+        (place / "run").rename(folder / "run")
+    for _, other in places:
+        shutil.rmtree(other / "run", ignore_errors=True)
+    return found, best

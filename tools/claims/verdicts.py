@@ -1,0 +1,73 @@
+"""What becomes of a claim: effects on each dataset and system, and one verdict over all of them.
+
+Effects of one claim are corrected together after Holm. A claim holds if it holds wherever it can be tested,
+is "mixed" if it holds here and not there, and does not hold if the opposite is so somewhere and it nowhere.
+Systems that the paper does not speak of are judged apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailwright.evaluation.bootstrap import Difference
+from tailwright.study.plan.cells import Cell
+from tools.claims.ledger import AT_LEAST, NOT_ABOVE, Claim
+
+HOLDS, FAILS, LEVEL, MIXED = "holds", "does not hold", "=", "mixed"
+UNTESTED, UNTESTABLE = "not yet tested", "cannot be tested here"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a claim comes to on one dataset and system; `what` says what is set against what."""
+
+    dataset: str
+    system: str
+    what: str
+    shown: str
+    verdict: str
+    rows: int
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim and what became of it.
+
+    `effects` are those on models that the paper speaks of, and `verdict` is theirs; `beyond` those on others.
+    """
+
+    claim: Claim
+    verdict: str
+    why: str = ""
+    effects: tuple[Effect, ...] = ()
+    beyond: tuple[Effect, ...] = ()
+
+
+def together(verdicts: Sequence[str]) -> str:
+    """The verdict of a claim out of those of its effects; what holds nowhere is not mixed.
+
+    >>> together(["holds", "="]), together(["=", "does not hold"]), together(["=", "="])
+    ('mixed', 'does not hold', '=')
+    """
+    if HOLDS in verdicts:
+        return HOLDS if set(verdicts) == {HOLDS} else MIXED
+    return FAILS if FAILS in verdicts else LEVEL
+
+
+def effect_of(claim: Claim, cell: Cell, what: str, found: Difference) -> Effect:
+    """A difference as an effect: how it is shown, and what it says of the claim."""
+    shown = f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+    return Effect(cell.dataset, cell.system, what, shown, verdict_of(claim, found), found.rows, found.seeds)
+
+
+def verdict_of(claim: Claim, found: Difference) -> str:
+    """Parity has to be shown too: an interval that reaches beyond the margin shows nothing."""
+    if claim.kind == AT_LEAST and found.low > -claim.margin:
+        return HOLDS
+    if claim.kind == NOT_ABOVE:
+        return HOLDS if found.high < claim.margin else FAILS if found.verdict == "better" else LEVEL
+    if found.verdict == "better":
+        return HOLDS
+    return FAILS if found.verdict == "worse" else LEVEL
