@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.dropout import kept_cells
+from tailwright.encoders.dropout import Dropout
 from tailwright.streams import stream
 
 
@@ -52,12 +52,9 @@ class SpectralResidual(nn.Module):
 
     def __init__(self, width: int, dropout: float, seed: int, name: str) -> None:
         super().__init__()
-        self.linear = SpectralLinear(width, seed, name)
-        self.dropout = dropout
+        self.linear, self.dropout = SpectralLinear(width, seed, name), Dropout(dropout)
 
-    def forward(self, x: torch.Tensor, random: np.random.Generator | None = None) -> torch.Tensor:
-        """(rows, width); without `random` nothing is dropped."""
-        branch = functional.relu(self.linear(x))
-        return x + (
-            branch if random is None else kept_cells(random, tuple(branch.shape), self.dropout) * branch
-        )
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(rows, width)."""
+        branch: torch.Tensor = self.dropout(functional.relu(self.linear(x)))
+        return x + branch

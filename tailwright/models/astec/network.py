@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from tailwright.encoders.bags import Bags, EmbeddingBags
-from tailwright.encoders.dropout import kept_cells
+from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.residual import SpectralResidual
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases
@@ -30,13 +30,13 @@ class CoarseEncoder(nn.Module):
     def __init__(self, vectors: np.ndarray, dropout: float) -> None:
         """`vectors` (words, width) float32 is what the words start at."""
         super().__init__()
-        self.words, self.dropout = EmbeddingBags(vectors), dropout
+        self.words, self.dropout = EmbeddingBags(vectors), Dropout(dropout)
 
-    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
-        """(texts, width) in training."""
+    def forward(self, bags: Bags) -> torch.Tensor:
+        """(texts, width)."""
         (summed,) = self.words(bags)
-        coarse = functional.relu(summed)
-        return coarse * kept_cells(random, tuple(coarse.shape), self.dropout)
+        coarse: torch.Tensor = self.dropout(functional.relu(summed))
+        return coarse
 
     def vectors(self, bags: Bags) -> np.ndarray:
         """(texts, width) float32, without dropout and gradient."""
@@ -50,9 +50,9 @@ class Classifier(nn.Module, Generic[Head]):
         super().__init__()
         self.encoder, self.residual, self.head = encoder, residual, head
 
-    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
-        """(texts, width): what the head scores, in training."""
-        queries: torch.Tensor = self.residual(self.encoder(bags, random), random)
+    def forward(self, bags: Bags) -> torch.Tensor:
+        """(texts, width): what the head scores."""
+        queries: torch.Tensor = self.residual(self.encoder(bags))
         return queries
 
 

@@ -108,11 +108,10 @@ class LearnerTraining:
         return CandidateDrawer(carried, self.rows.data.labels, size=size, positives=positives, random=random)
 
     def _encode(self, classifier: Classifier[ClusterHead] | Classifier[CandidateHead]) -> Encode:
-        return lambda batch, random: classifier(self.rows.texts.take(batch.rows, batch.appended), random)
+        return lambda batch: classifier(self.rows.texts.take(batch.rows, batch.appended))
 
-    def _encode_frozen(self, batch: DrawnBatch, random: np.random.Generator) -> torch.Tensor:
-        vectors = torch.from_numpy(self.vectors()[batch.rows])
-        queries: torch.Tensor = self.network.extreme.residual(vectors, random)
+    def _encode_frozen(self, batch: DrawnBatch) -> torch.Tensor:
+        queries: torch.Tensor = self.network.extreme.residual(torch.from_numpy(self.vectors()[batch.rows]))
         return queries
 
     def clusters(self) -> np.ndarray:
