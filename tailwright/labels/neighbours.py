@@ -1,4 +1,4 @@
-"""One label of a correlation graph for people: its neighbours, strongest first, and their picture."""
+"""A label's neighbours in the correlation graph, to be printed or drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailwright.labels.annotations import soft_annotations
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An edge of a label: to which column, how strong, and its soft target (0: not above the threshold)."""
+    """An edge of a label: the other label's column, the weight, and the soft target (0: below the threshold)."""
 
     column: int
     weight: float
@@ -24,7 +24,7 @@ class Neighbour:
 
 
 def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> list[Neighbour]:
-    """The edges of the label in column `label`, strongest first, equal ones by column.
+    """The edges of the label in column `label`, strongest first, equal weights by column.
 
     >>> neighbours(sparse.csr_array(np.array([[4.0, 1], [0, 0]])), 0)[1]
     Neighbour(column=1, weight=1.0, target=0.25)
@@ -40,13 +40,13 @@ def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> l
 
 
 def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
-    """On how many rows each label stands together with `label`, (labels,)."""
+    """(labels,) the number of rows that each label shares with `label`."""
     with_label = row_ids(targets)[targets.indices == label]
     return np.bincount(targets[with_label].indices, minlength=targets.shape[1])
 
 
 def draw_neighbours(names: Sequence[str], shares: Sequence[float], path: str | Path, title: str) -> None:
-    """Bars of a label's neighbours, the strongest on top, as a PNG, SVG or PDF."""
+    """Draw bars of a label's neighbours, the strongest on top, as PNG, SVG or PDF."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
