@@ -16,7 +16,7 @@ from tailwright.labels.annotations import soft_annotations
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An edge of a label: the other label's column, the weight, and the soft target (0: below the threshold)."""
+    """An edge of a label: the other label's column, the weight, and the soft target (0: too weak)."""
 
     column: int
     weight: float
