@@ -70,8 +70,7 @@ def peer(release: str, texts: dict[str, list[str]], words: list[str], seconds: f
 
 def agreement(words: list[str], theirs: dict[str, list[str]]) -> dict[str, int]:
     """Words by whether both have the same names of one word for them, names in other capitals left out."""
-    from tailwright.data.inflections import inflected_synonyms, read_exceptions
-
+    from tailwright.data.synonyms import inflected_synonyms, read_exceptions
     from tailwright.data.wordnet import load_wordnet
     from tailwright.data.wordnet_files import find_wordnet
 
