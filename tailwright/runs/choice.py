@@ -32,7 +32,7 @@ class AutoChoice:
 
 
 def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> AutoChoice:
-    """Fill in what was asked to be chosen; `none` among the augmentations stands for none at all."""
+    """Replace `auto` by a choice; the augmentation `none` stands for no augmentation."""
     if len(augment) > 1 and {"auto", "none"} & set(augment):
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
     reasons = []
