@@ -100,7 +100,8 @@ def train(
                 added_counts += _weighted_counts(corpus.train, rows)
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
-        fitted.mixes = [methods[name] for name in augment if isinstance(methods[name], BatchAugmenter)]
+        in_turn = [methods[name] for name in augment]
+        fitted.mixes = [method for method in in_turn if isinstance(method, BatchAugmenter)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
