@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test test-slow lint types format bench claims clean
+.PHONY: help demo test check test-slow lint types format bench claims clean
 
 help:        ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -19,6 +19,9 @@ demo: $(STAMP) ## install everything and run the demo
 
 test: $(STAMP) lint types ## install everything, lint, check types, run the tests
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+check: $(STAMP) lint types ## lint, types and the quick tests of what changed, in about a minute
+	$(BIN)/python tools/changed_tests.py
 
 test-slow: $(STAMP) ## the tests that run for minutes
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -19,7 +19,7 @@ from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.models.twin.model import Twin, TwinSettings
-from tailwright.training.batches import BlockMaker, batch_stream
+from tailwright.training.batches import BatchDrawer, batch_stream
 
 BATCH = 512
 
@@ -37,9 +37,9 @@ def measured(name: str) -> dict[str, Any]:
     joiner = BagJoiner.of(features, bags.slice(0, len(train)), bags.slice(len(train), len(bags)))
     batches = [np.arange(first, min(first + BATCH, len(train))) for first in range(0, len(train), BATCH)]
 
-    def epoch(maker: BlockMaker) -> None:
+    def epoch(draw: BatchDrawer) -> None:
         for number, rows in enumerate(batches):
-            batch = maker.make(rows, batch_stream(0, "bench", number))
+            batch = draw(rows, batch_stream(0, "bench", number))
             joiner.take(rows, batch.appended)
 
     def fit(mixes: list[LabelMix]) -> None:
@@ -47,7 +47,7 @@ def measured(name: str) -> dict[str, Any]:
         model.mixes = mixes
         model.fit(corpus)
 
-    plain, mixed = BlockMaker(train, 1024), BlockMaker(train, 1024, [mix])
+    plain, mixed = BatchDrawer(train), BatchDrawer(train, [mix])
     epoch(mixed)
     seconds = common.interleaved({"plain": lambda: epoch(plain), "mixed": lambda: epoch(mixed)})
     fits = common.interleaved({"plain": lambda: fit([]), "mixed": lambda: fit([LabelMix()])}, repeats=3)

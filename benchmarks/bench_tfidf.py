@@ -45,7 +45,7 @@ def main() -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     from tailwright.data.dataset import arrow_strings
-    from tailwright.data.text import TfIdf
+    from tailwright.data.text.tfidf import TfIdf
 
     def peer() -> TfidfVectorizer:
         return TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")

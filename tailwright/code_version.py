@@ -1,12 +1,12 @@
 """`code_version`: a fingerprint of the code that a result depends on, to tell finished work from stale.
 
 Dependencies are found in the sources, without importing anything: every module of the package that is
-imported, wherever the import stands, and the packages on the way to it. Imports for types alone do not count,
-unless a package resolves its names on first use, as `tailwright` itself does: then what it lists for type
-checkers says where a name that is asked of it lives. What a registry finds by name is nobody's import, so the
-modules of models and augmentations are given by whoever asks.
+imported, wherever in a file, and its parent packages. Imports under TYPE_CHECKING do not count, except in a
+package that resolves its names on first use, as `tailwright` itself does: there they say in which module a
+name lives. Models and augmentations are found by name in a registry and imported by nobody, so the caller
+names their modules.
 
-Comments, docstrings and formatting do not count: a better sentence must not throw away hours of work.
+Comments, docstrings and formatting do not count: a better sentence must not discard hours of work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 
 def code_version(modules: Iterable[str]) -> str:
-    """The digest of these modules of the package and of all that they import from it, directly or not.
+    """The digest of these modules of the package and of everything they import from it, directly or not.
 
     >>> code_version(["tailwright.streams"]) == code_version(["tailwright.streams", "tailwright"])
     True
@@ -37,43 +37,43 @@ def _ours() -> Sources:
 @dataclass(frozen=True)
 class _Module:
     digest: bytes
-    imports: frozenset[tuple[str, str]]  # (module, name asked of it, empty where it is imported as a whole)
-    lazy: dict[str, str]  # where the names live that are resolved on first use
+    imports: frozenset[tuple[str, str]]  # (module, imported name; empty for the whole module)
+    lazy: dict[str, str]  # names resolved on first use -> their modules
 
 
 class Sources:
-    """The source files of one package, each read once, when it is first asked for."""
+    """The source files of one package, each read once, on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._read: dict[str, _Module | None] = {}
 
     def version(self, modules: Iterable[str]) -> str:
-        """The digest of `modules` and of all that they import from the package."""
+        """The digest of `modules` and of everything they import from the package."""
         digest = hashlib.blake2b(digest_size=16)
         for name, module in sorted(self.used(modules).items()):
             digest.update(name.encode() + b"\0" + module.digest)
         return digest.hexdigest()
 
     def used(self, modules: Iterable[str]) -> dict[str, _Module]:
-        """`modules` and all that they import from the package, by name."""
-        found: dict[str, _Module] = {}
+        """`modules` and everything they import from the package, by name."""
+        used: dict[str, _Module] = {}
         left = list(modules)
         for name in left:
             if self._module(name) is None:
                 raise ValueError(f"there is no module {name}")
         while left:
             name = left.pop()
-            if name in found:
+            if name in used:
                 continue
             module = self._module(name)
             if module is None:
                 continue
-            found[name] = module
+            used[name] = module
             left += [package for package in [name.rpartition(".")[0]] if package]
             for source, asked in module.imports:
                 left += self._homes(source, asked)
-        return found
+        return used
 
     def _homes(self, source: str, asked: str) -> Iterator[str]:
         """The modules that `from source import asked` needs."""
@@ -106,33 +106,33 @@ class Sources:
         resolves = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
         return _Module(
             hashlib.blake2b(ast.dump(tree).encode(), digest_size=16).digest(),
-            frozenset(needed.found),
-            {asked: source for source, asked in for_types.found if asked} if resolves else {},
+            frozenset(needed.pairs),
+            {asked: source for source, asked in for_types.pairs if asked} if resolves else {},
         )
 
 
 class _Imports:
-    """Imports of one module as (module, name asked of it); relative ones start from the package `home`."""
+    """Imports of one module as (module, imported name); relative ones start from the package `home`."""
 
     def __init__(self, home: str) -> None:
         self.home = home
-        self.found: list[tuple[str, str]] = []
+        self.pairs: list[tuple[str, str]] = []
 
     def add(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.Import):
-            self.found += [(alias.name, "") for alias in node.names]
+            self.pairs += [(alias.name, "") for alias in node.names]
         else:
             source = importlib.util.resolve_name("." * node.level + (node.module or ""), self.home)
-            self.found += [(source, alias.name) for alias in node.names]
+            self.pairs += [(source, alias.name) for alias in node.names]
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-# The fields that hold statements; expressions hold neither imports nor docstrings, and are most of a tree.
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+# The fields that hold statements; expressions, most of a tree, hold neither imports nor docstrings.
+_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _strip(node: ast.AST, imports: _Imports, for_types: _Imports) -> None:
-    """Take docstrings and what is there for types alone out of `node`, and list the imports below it."""
+    """Remove docstrings and TYPE_CHECKING blocks from `node`, and list the imports below it."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         imports.add(node)
         return
@@ -142,8 +142,8 @@ def _strip(node: ast.AST, imports: _Imports, for_types: _Imports) -> None:
         for child in node.body:
             _strip(child, for_types, for_types)
         node.body = []
-    for block in _BLOCKS:
-        for child in getattr(node, block, ()):
+    for field in _STATEMENTS:
+        for child in getattr(node, field, ()):
             _strip(child, imports, for_types)
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 class TailwrightError(Exception):
-    """A failure of ours that can be said in one line."""
+    """A failure of ours, described in one line."""
 
     exit_code = 1
 
 
 class InputError(TailwrightError):
-    """What the user gave is wrong: where, what was found, what was expected.
+    """The user's input is wrong: where, what was found, what was expected.
 
     >>> str(InputError("found 1.7", expected="a number in (0, 1]", path="train.jsonl", line=3))
     'train.jsonl:3: found 1.7, expected a number in (0, 1]'
@@ -35,7 +35,7 @@ class InputError(TailwrightError):
 
 
 class MissingExtraError(InputError):
-    """An optional part is not installed; the line says how to install it."""
+    """An optional dependency is not installed; the line says how to install it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} is not installed; install it with: pip install 'tailwright[{extra}]'")

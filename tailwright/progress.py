@@ -26,7 +26,7 @@ def show(on: bool) -> None:
 
 @contextmanager
 def progress(task: str, total: int, unit: str = "rows") -> Iterator[Advance]:
-    """A context that gives `advance(n)`, to be called as the work goes on."""
+    """A context that gives `advance(n)`, to be called as work gets done."""
     if not _shown:
         yield lambda n: None
     elif sys.stderr.isatty():

@@ -13,6 +13,7 @@ NAME`. Settings of a part nest: `forest.depth=2` sets one, and so does `depth=2`
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import re
 import types
 import typing
@@ -24,6 +25,7 @@ from tailwright.registry import unknown
 
 _MEANING = re.compile(r"^\s*\| (`[^|]*`) \| (.*) \|\s*$", re.MULTILINE)
 _NAME = re.compile(r"`([a-z_]+)`")
+_NAME_OF_TYPE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 AnySettings = TypeVar("AnySettings")
 
@@ -88,16 +90,29 @@ class Settings:
 
 
 def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
-    """A ValueError for a number out of bounds, or for a word that is none of the choices."""
+    """A ValueError for a value of the wrong type, a number out of bounds, or a word that is no choice."""
+    or_none = " or none" if type(None) in _kinds(hint) else ""
     choices = [choice for kind in _kinds(hint) for choice in _choices(kind)]
     bounds: Bounds = field.metadata.get("bounds", Bounds())
     for one in value if isinstance(value, tuple) else (value,):
+        if not _fits(one, _kinds(hint)):
+            expected = " or ".join(_NAME_OF_TYPE[kind] for kind in _kinds(hint) if kind in _NAME_OF_TYPE)
+            raise ValueError(f"{field.name} must be {expected}{or_none}, got {one!r}")
         if isinstance(one, str) and choices and one not in choices:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
-        if isinstance(one, (int, float)) and not isinstance(one, bool) and one not in bounds:
-            or_none = " or none" if type(None) in _kinds(hint) else ""
+        if isinstance(one, numbers.Real) and not isinstance(one, bool) and one not in bounds:
             shown = list(value) if isinstance(value, tuple) else value
             raise ValueError(f"{field.name} must be {bounds}{or_none}, got {shown}")
+
+
+def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value has one of these types; types other than numbers, text and none are not judged."""
+    if not all(kind in _NAME_OF_TYPE or kind is type(None) for kind in kinds):
+        return True
+    if isinstance(value, bool) or value is None:
+        return type(value) in kinds
+    abstract = {int: numbers.Integral, float: numbers.Real}
+    return any(isinstance(value, abstract.get(kind, kind)) for kind in kinds if kind is not bool)
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
@@ -245,7 +260,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
             return value
         if str(value).lower() in {"true", "false"}:
             return str(value).lower() == "true"
-        raise _wrong(name, value, "true or false")
+        raise _wrong(name, value, _NAME_OF_TYPE[bool])
     if typing.get_origin(kind) is typing.Literal:
         if value in typing.get_args(kind):
             return value
@@ -255,7 +270,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
         if not isinstance(items, (list, tuple)):
             raise _wrong(name, value, "a list")
         return tuple(converted(name, item, typing.get_args(kind)[0]) for item in items if item != "")
-    expected = {int: "a whole number", float: "a number", str: "text"}[kind]
+    expected = _NAME_OF_TYPE[kind]
     if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
         raise _wrong(name, value, expected)
     try:

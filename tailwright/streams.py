@@ -1,7 +1,7 @@
-"""Random streams: one for each (seed, method, row), whatever the order or the number of workers.
+"""Random streams: one for each (seed, method, row), independent of order and number of workers.
 
 A stream is numpy's counter-based Philox generator. Its key is a hash of the seed and the method's name; the
-row is the upper half of its counter, so that the streams of two rows cannot meet before 2**128 draws.
+row is the upper half of its counter, so that the streams of two rows cannot overlap within 2**128 draws.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ def _key(seed: int, method: str) -> int:
 
 
 def stream_key(seed: int, method: str) -> np.ndarray:
-    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels.philox`)."""
+    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/philox.py`)."""
     return np.frombuffer(_key(seed, method).to_bytes(16, "little"), dtype="<u8")

@@ -1,4 +1,4 @@
-"""What all tests share: where the real datasets are, and small corpora."""
+"""What all tests share: where the real datasets are, tiny encoders, and how long each test took."""
 
 from __future__ import annotations
 
@@ -15,6 +15,28 @@ ROOT = Path(__file__).resolve().parent.parent
 # Deadlines measure the machine, not the code.
 settings.register_profile("tailwright", deadline=None, derandomize=True)
 settings.load_profile("tailwright")
+
+
+class Seconds:
+    """Keeps how long each test took, fixtures included, in pytest's cache, for `tools/changed_tests.py`."""
+
+    def __init__(self, cache: pytest.Cache) -> None:
+        self.cache = cache
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        earlier = self.cache.get("tailwright/seconds", {})
+        known = {test: taken for test, taken in earlier.items() if (ROOT / test.partition("::")[0]).exists()}
+        rounded = {test: round(taken, 3) for test, taken in self.seconds.items()}
+        self.cache.set("tailwright/seconds", known | rounded)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "cache") and not hasattr(config, "workerinput"):  # the workers of xdist report to us
+        config.pluginmanager.register(Seconds(config.cache))
 
 
 @pytest.fixture(scope="session")

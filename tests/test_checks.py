@@ -22,7 +22,7 @@ from tailwright.models import ModelCard, models
 from tailwright.models.label_matcher import LabelMatcher
 from tailwright.models.popularity import Popularity
 from tailwright.streams import stream
-from tailwright.training.batches import BlockMaker
+from tailwright.training.batches import BatchDrawer
 
 # Networks over tokens are checked with settings for so few rows, each in its own test file.
 OF_TOKENS = {"attentionxml", "la-roberta", "lightxml", "roberta", "xml-cnn"}
@@ -238,8 +238,8 @@ class DeafToAppendedTexts(Popularity):
     def learn(self, corpus, *, seed, work):
         train = corpus.train
         mixes = [mix.prepare(corpus, seed=seed) for mix in self.mixes]
-        batch = BlockMaker(train, 0, mixes).draw(np.arange(len(train)), stream(seed, "deaf"))
-        targets = pairs_from_parts(batch.values, batch.labels, batch.ends, train.labels)
+        mixed = BatchDrawer(train, mixes)(np.arange(len(train)), stream(seed, "deaf")).targets
+        targets = pairs_from_parts(mixed.values, mixed.labels, mixed.starts, train.labels)
         super().learn(corpus.with_train(replace(train, targets=targets)), seed=seed, work=work)
 
 

@@ -91,7 +91,7 @@ HEAVY = [
     "scipy",
     "numpy",
     "tokenizers",
-    "matplotlib",
+    "jinja2",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Augmentation: the contract of the three doors, and the registry the methods are found in.
+"""Augmentation: the contract of the three doors, and the registry of the methods.
 
 A method enters at one door and says which on its card:
 
@@ -8,8 +8,8 @@ A method enters at one door and says which on its card:
 | batch | a drawn batch | a changed batch |
 | hidden | a point inside a model's forward pass | mixed activations |
 
-Rows are added before training, and any trainer can use them. Batches are changed while a model trains, so
-only a model whose card lists the batch door can be asked for that.
+Rows are added before training, and any trainer can use them. Batches and activations are changed during
+training, which only a model whose card lists the door allows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,30 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tailwright.augmentation._forecast import Forecast as Forecast
 from tailwright.errors import InputError
 from tailwright.registry import Registry
-from tailwright.settings import NoSettings, settings_from
+from tailwright.settings import NoSettings, Settings, setting, settings_from
+from tailwright.training.workplace import peak_rss_mb
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
     from tailwright.training.batches import BatchMix
+    from tailwright.training.hidden_door import HiddenMix
 
 DOORS = ("rows", "batch", "hidden")
+# Where activations can be mixed, and their shapes; `tailwright.encoders.mixing` says more.
+MIX_POINTS = {
+    "embeddings": "(rows, tokens, width)",
+    "layers": "(rows, tokens, width)",  # layer-1, layer-2, ...: after each layer of the encoder
+    "output": "(rows, tokens, width) or (rows, width)",
+    "contexts": "(rows, labels, width)",
+    "hidden": "(rows, labels, units)",
+    "pairs": "(pairs, width)",
+}
 NEEDS = ("label texts", "WordNet", "a language model")
 
 
@@ -39,9 +49,9 @@ class AugmenterCard:
     """What `tailwright augmenters` shows of a method.
 
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
-    that a changed batch has the targets that it had. `needs` says what there must be beside rows: texts of
-    labels in the corpus, WordNet on the machine, a language model (for want of better, one that is trained on
-    the corpus from nothing).
+    that a changed batch keeps its targets. `needs` says what the method needs beside rows: label texts in the
+    corpus, WordNet on the machine, a language model (which may be trained on the corpus from scratch).
+    `mix_points` are those of a hidden-door method: a model must have at least one of them.
     """
 
     name: str
@@ -50,8 +60,11 @@ class AugmenterCard:
     keeps_targets: bool
     paper: str = ""
     needs: tuple[str, ...] = ()
+    mix_points: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if set(self.mix_points) - MIX_POINTS.keys() or (self.door == "hidden") != bool(self.mix_points):
+            raise ValueError(f"a hidden-door method has mix points among {tuple(MIX_POINTS)}")
         if self.door not in DOORS:
             raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
         if set(self.needs) - set(NEEDS):
@@ -61,9 +74,9 @@ class AugmenterCard:
 class Augmenter(ABC):
     """What the methods of every door have: a card, and settings that `METHOD.NAME=VALUE` fills.
 
-    `probes` are the settings that `tailwright advise` tries, the default first; none where a try takes longer
-    than such a search may. `quick` are settings under which a method that is slow by default takes seconds on
-    a tiny corpus: the contract checks run it so.
+    `probes` are the settings that `tailwright advise` tries, the default first; none if the method is too
+    slow for such a search. `quick` are settings under which a slow method takes seconds on a tiny corpus, for
+    the contract checks.
     """
 
     card: ClassVar[AugmenterCard]
@@ -76,19 +89,39 @@ class Augmenter(ABC):
 
 
 @dataclass(frozen=True)
-class RowSettings:
-    """What can be set of every method that adds rows; the settings of such a method derive from these.
+class RowSettings(Settings):
+    """What can be set of every method that adds rows; the settings of such a method derive from these."""
 
-    | setting | meaning |
+    weight: float = setting(
+        1.0, "weight of a new row in the loss, times its source row's; 0: no rows are added", least=0
+    )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a method that adds rows will take on one corpus, on this machine.
+
+    | field | holds |
     |---|---|
-    | `weight` | what a new row counts in the loss, beside 1 for the row it came from; 0: no rows are added |
+    | `sources` | rows (or labels) that new rows are made from |
+    | `rows` | new rows at most |
+    | `seconds` | of all the work, as if nothing had been done before |
+    | `memory_mb` | of the process at its peak |
+    | `disk_mb` | what is written, including work kept for a resume |
+    | `lines` | how the figures come about, in words |
     """
 
-    weight: float = 1.0
+    sources: int
+    rows: int
+    seconds: float
+    memory_mb: float
+    disk_mb: float
+    lines: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.weight < float("inf"):
-            raise ValueError(f"weight must be >= 0, got {self.weight}")
+    @property
+    def machine_hours(self) -> float:
+        """The seconds in hours of this machine, to be multiplied by what an hour costs."""
+        return self.seconds / 3600
 
 
 class RowAugmenter(Augmenter):
@@ -104,44 +137,66 @@ class RowAugmenter(Augmenter):
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
         """New training rows only, with `origin` set to this method; the corpus stays as it is.
 
-        Rows weigh what those that they came from weigh: the setting `weight` is applied by `augment`, so that
-        rows which were hard to make serve for every weight that is tried.
+        A new row keeps its source row's weight: `augment` multiplies it by the setting `weight`, so that rows
+        which were slow to make serve every weight that is tried.
         """
 
     def forecast(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Forecast:
         """What `new_rows` would take.
 
-        Here the rows are made, counted and thrown away, which is as exact as can be and right for a method
-        that takes seconds; one that takes longer measures a sample.
+        By default the rows are made, counted and thrown away, which suits a method that takes seconds; a
+        slower one measures a sample.
         """
-        import numpy as np
-
-        from tailwright.training.workplace import peak_rss_mb
-
         start = time.perf_counter()
-        made = self.new_rows(corpus, seed=seed, workers=workers)
+        rows = self.new_rows(corpus, seed=seed, workers=workers)
         seconds = time.perf_counter() - start
-        sources = len(np.unique(made.origin.rows))
-        return Forecast(sources, len(made), seconds, peak_rss_mb(), made.texts.nbytes / 1e6)
+        sources = len(set(rows.origin.rows.tolist()))
+        return Forecast(sources, len(rows), seconds, peak_rss_mb(), rows.texts.nbytes / 1e6)
 
     def depends_on(self) -> tuple[str, ...]:
         """What the rows depend on beside the corpus, the settings, the seed and the code of this package.
 
-        Such as the digest of a file that the method reads. Rows are shared by trainings as long as it is the
-        same; it is asked for before every sharing, so it must be cheap.
+        For example the digest of a file that the method reads. Trainings share rows only if it is the same.
+        It is asked every time, so it must be cheap.
         """
         return ()
 
 
 class BatchAugmenter(Augmenter):
-    """A method at the batch door: asked once before training, then of every batch that is drawn."""
+    """A method at the batch door: prepared once before training, then called with every drawn batch."""
 
     @abstractmethod
     def prepare(self, corpus: Corpus, *, seed: int = 0) -> BatchMix:
         """What changes the batches of `corpus.train`; label statistics come from its original rows alone."""
 
 
-augmenters: Registry[type[Augmenter]] = Registry("augmenter", "tailwright.augmentation")
+class HiddenAugmenter(Augmenter):
+    """A method at the hidden door: asked once before training, then of every batch for its forward passes."""
+
+    @abstractmethod
+    def prepare(self, corpus: Corpus, *, points: tuple[str, ...], seed: int = 0) -> HiddenMix:
+        """What mixes the batches of `corpus.train` at some of these points of the network.
+
+        Label statistics come from the corpus's original rows alone.
+        """
+
+    def among(self, points: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of a network's mix points that the method can mix at; an InputError if there are none."""
+        common = tuple(point for point in points if _kind_of(point) in self.card.mix_points)
+        if not common:
+            raise InputError(
+                f"{self.card.name} mixes at {', '.join(self.card.mix_points)}",
+                expected=f"one of the points that the network has as it is set: {', '.join(points)}",
+            )
+        return common
+
+
+def _kind_of(point: str) -> str:
+    """The mix point of a card that a network's point belongs to: `layer-3` is one of `layers`."""
+    return "layers" if point.startswith("layer-") else point
+
+
+augmenters: Registry[type[Augmenter]] = Registry("augmenter", "tailwright.augmentation", apart=("shared",))
 
 
 def augmenter(name: str, settings: Mapping[str, Any] | None = None) -> Augmenter:
@@ -151,14 +206,14 @@ def augmenter(name: str, settings: Mapping[str, Any] | None = None) -> Augmenter
 
 
 def row_augmenter(name: str, settings: Mapping[str, Any] | None = None) -> RowAugmenter:
-    """The same, of a method that adds rows; one of another door is an InputError that says when it works."""
-    made = augmenter(name, settings)
-    if not isinstance(made, RowAugmenter):
+    """The same for a method that adds rows; of another door it is an InputError that says when it works."""
+    method = augmenter(name, settings)
+    if not isinstance(method, RowAugmenter):
         raise InputError(
-            f"{name} makes no rows: it changes batches during training",
+            f"{name} makes no rows: it works during training, at the {method.card.door} door",
             expected=f"`tailwright train --augment {name}`, or a method that adds rows",
         )
-    return made
+    return method
 
 
 def augment(
@@ -169,20 +224,13 @@ def augment(
     seed: int = 0,
     workers: int | None = None,
 ) -> Corpus:
-    """The corpus with the new rows of `method` (a name or an instance) behind its training rows.
+    """The corpus with the new rows of `method` (a name or an instance) after its training rows.
 
-    Rows of weight 0 stay, but nothing is made of them, and they are in no statistics of the method.
-    `workers` is as many as the kernels have threads unless given; it makes no difference to the rows.
+    Rows of weight 0 stay, but they are no sources of new rows and enter no statistics. `workers` defaults to
+    the number of kernel threads; it makes no difference to the rows.
     """
-    import numba
-    import numpy as np
+    from tailwright.augmentation.shared.adding import with_new_rows  # numba, which --help must not load
 
-    from tailwright.augmentation._shared_rows import shared_rows
-    from tailwright.data.dataset import Dataset
-
-    chosen = row_augmenter(method, settings) if isinstance(method, str) else method
-    weight = np.float32(chosen.settings.weight)
-    if not weight:
-        return corpus
-    new = shared_rows(chosen, corpus.weighed(), seed=seed, workers=workers or numba.get_num_threads())
-    return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
+    if isinstance(method, str):
+        method = row_augmenter(method, settings)
+    return with_new_rows(corpus, method, seed=seed, workers=workers)

@@ -1,49 +1,50 @@
-"""EDA: a new row for each source, by synonyms, by insertions, by swaps or by deletions of its words."""
+"""EDA: a new row for each source, by synonyms, insertions, swaps or deletions of its words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation._edits import OPERATIONS, EditSettings, EditsWords
+from tailwright.augmentation import AugmenterCard, RowAugmenter, RowSettings, augmenters
+from tailwright.augmentation.shared.edits import EditSettings, edited_rows, synonyms_digest
+from tailwright.augmentation.shared.sources import WEIGHT, SourceSettings
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
+from tailwright.settings import setting
+
+Operation = Literal["synonyms", "insert", "swap", "delete"]
 
 
 @dataclass(frozen=True)
-class EdaSettings(EditSettings):
-    """Which rows are edited, and how.
+class EdaSettings(RowSettings):
+    """Which rows are edited, and how."""
 
-    | setting | meaning |
-    |---|---|
-    | `operations` | any of `synonyms`, `insert`, `swap`, `delete`; each new row is made by one of them |
-    """
+    weight: float = setting(0.5, WEIGHT, least=0)
+    operations: tuple[Operation, ...] = setting(
+        ("synonyms", "insert", "swap", "delete"), "each new row is made by one of these operations"
+    )
+    selection: SourceSettings = setting(SourceSettings(), "which rows are edited")
+    edits: EditSettings = setting(EditSettings(), "how they are edited")
 
-    operations: tuple[str, ...] = tuple(OPERATIONS)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known = ", ".join(OPERATIONS)
+    def check(self) -> None:
         if not self.operations:
-            raise ValueError(f"operations must be one or more of {known}, got none")
-        for operation in self.operations:
-            if operation not in OPERATIONS:
-                raise ValueError(f"operations must be among {known}, got {operation!r}")
+            raise ValueError("operations must be one or more of synonyms, insert, swap, delete, got none")
         if len(set(self.operations)) < len(self.operations):
             raise ValueError(f"operations must differ, got {', '.join(self.operations)}")
 
 
 @augmenters.register
-class Eda(EditsWords):
+class Eda(RowAugmenter):
     """New rows: up to `outputs` for each source, `origin.rows` being the source's row.
 
     | operation | does to a share of the words |
     |---|---|
     | `synonyms` | replaces a word that is no stop word by one of its synonyms in WordNet |
-    | `insert` | puts a synonym of some word of the text behind it |
-    | `swap` | exchanges it with another word of the text |
+    | `insert` | inserts a synonym of some word of the text after the word |
+    | `swap` | swaps it with another word of the text |
     | `delete` | deletes it, but never the last word of a text |
 
-    Where several rows are made of one, their operations are dealt as evenly as can be.
+    If a source has several new rows, the operations are dealt to them as evenly as possible.
     """
 
     card = AugmenterCard(
@@ -57,6 +58,9 @@ class Eda(EditsWords):
     Settings = EdaSettings
     probes = ({}, {"rows": "all"})
 
-    def operations(self) -> Sequence[str]:
-        settings: EdaSettings = self.settings
-        return settings.operations
+    def depends_on(self) -> tuple[str, ...]:
+        return synonyms_digest(self.settings.operations, self.settings.edits)
+
+    def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
+        s: EdaSettings = self.settings
+        return edited_rows(corpus, "eda", s.operations, s.selection, s.edits, seed=seed, workers=workers)

@@ -10,32 +10,22 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, RowAugmenter, RowSettings, augmenters
-from tailwright.augmentation._label_side import annotations_of, labels_with_text
+from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.labels.correlation import GraphSettings
+from tailwright.settings import setting
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class GandalfSettings(RowSettings, GraphSettings):
-    """The graph's settings, how it becomes targets, and what the new rows weigh.
+class GandalfSettings(RowSettings):
+    """The label graph, and how it becomes targets."""
 
-    | setting | meaning |
-    |---|---|
-    | `soft` | annotate a label's text with its companions too; else with the label alone ("w/o SA") |
-    | `threshold` | a companion is kept if its soft target is above this |
-    """
-
-    soft: bool = True
-    threshold: float = 0.1
-
-    def __post_init__(self) -> None:
-        GraphSettings.__post_init__(self)
-        RowSettings.__post_init__(self)
-        if not 0 <= self.threshold < 1:
-            raise ValueError(f"threshold must be in [0, 1), got {self.threshold}")
+    soft: bool = setting(True, "annotate a label's text with its companions too, not with the label alone")
+    threshold: float = setting(0.1, "a companion is kept if its soft target is above this", least=0, below=1)
+    graph: GraphSettings = setting(GraphSettings(), "the label correlation graph")
 
 
 @augmenters.register
@@ -48,6 +38,7 @@ class Gandalf(RowAugmenter):
     | targets | 1 for l; for a companion m how often a walk from l meets m, over how often it meets l |
 
     The graph is made of original training rows alone, so neither test labels nor other augmentations enter.
+    Without `soft` it is the paper's "w/o SA".
     """
 
     card = AugmenterCard(
@@ -62,20 +53,19 @@ class Gandalf(RowAugmenter):
     probes = ({}, {"soft": False}, {"weight": 0.5}, {"soft": False, "weight": 0.5})
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
-        texts = corpus.labels.texts
-        kept = np.flatnonzero(labels_with_text(corpus))
-        if len(kept) < len(texts):
-            log.info(
-                "gandalf: %d of %d labels have no text and give no row", len(texts) - len(kept), len(texts)
-            )
+        labels = corpus.labels
+        with_text = np.flatnonzero(labels.has_text)
+        if len(with_text) < len(labels):
+            without = len(labels) - len(with_text)
+            log.info("gandalf: %d of %d labels have no text and give no row", without, len(labels))
         return Dataset(
-            texts.take(pa.array(kept)),
-            self._annotations(corpus, seed)[kept],
-            origin=Origin.made_by("gandalf", kept),
+            labels.texts.take(pa.array(with_text)),
+            self._annotations(corpus, seed)[with_text],
+            origin=Origin.made_by("gandalf", with_text),
         )
 
     def _annotations(self, corpus: Corpus, seed: int) -> sparse.csr_array:
         s: GandalfSettings = self.settings
         if not s.soft:
             return sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
-        return annotations_of(corpus, s, threshold=s.threshold, seed=seed)
+        return annotations_of(corpus, s.graph, threshold=s.threshold, seed=seed)

@@ -1,78 +1,66 @@
 """GDA: a language model, tuned on pairs of texts with the same labels, writes a new text for each source.
 
 The paper tunes GPT-2 on pairs of texts that have exactly the same labels, so that it learns to say something
-else about the same things, and then lets it write for rows that it was not tuned on; the new text gets the
-labels of its source. Left out: the choice of settings by BLEU on held-out pairs, which is only logged here.
+else about the same things, and lets it write for rows that it was not tuned on; the new text gets the labels
+of its source. Left out: the choice of settings by BLEU on held-out pairs, which is only logged here.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from tailwright.augmentation import AugmenterCard, Forecast, RowAugmenter, augmenters
-from tailwright.augmentation._rows_to_augment import rows_made_of
-from tailwright.augmentation._text_pairs import PairsAndSources, PairSettings, pairs_and_sources
+from tailwright.augmentation import AugmenterCard, Forecast, RowAugmenter, RowSettings, augmenters
+from tailwright.augmentation.shared.sources import WEIGHT, SourceSettings, rows_made_of
+from tailwright.augmentation.shared.text_pairs import PairsAndSources, PairSettings, pairs_and_sources
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.errors import InputError, MissingExtraError
-from tailwright.language.decoding import DecodingSettings
-from tailwright.language.pairs import TextPairs
-from tailwright.language.tuning_settings import TuningSettings
+from tailwright.errors import InputError
+from tailwright.language.settings import DecodingSettings, TuningSettings
+from tailwright.pretrained import identity_of, weights_folder
+from tailwright.settings import setting
 
 if TYPE_CHECKING:
-    from tailwright.language.generator import Generator
+    from tailwright.augmentation.shared.generating import Generation
 
 log = logging.getLogger(__name__)
-
-Part = TypeVar("Part")
 
 SHARE_IN_THE_PAPER = 0.203  # of the training rows, at every size of its corpus
 
 
 @dataclass(frozen=True)
-class GdaSettings(PairSettings, TuningSettings, DecodingSettings):
+class GdaSettings(RowSettings):
     """Which rows are sources, which pairs teach the generator, how it is tuned, and how it writes.
 
-    | setting | meaning |
-    |---|---|
-    | `generator` | what is tuned: `smollm2`, a hub id such as `gpt2`, a folder; `scratch`: a new small one |
-    | `bleu_pairs` | of the pairs that are held out, so many are written for and judged by BLEU, for the log |
-
-    All others are those of `PairSettings`, `TuningSettings` and `DecodingSettings`. The paper has `gpt2`,
-    `rows="all"` and its five media labels in `omit_labels`.
+    The paper has `gpt2`, `rows="all"` and its five media labels in `omit_labels`.
     """
 
-    generator: str = "smollm2"
-    bleu_pairs: int = 50
+    weight: float = setting(0.5, WEIGHT, least=0)
+    generator: str = setting(
+        "smollm2", "what is tuned: smollm2, a hub id such as gpt2, a folder; scratch: a new small model"
+    )
+    bleu_pairs: int = setting(50, "most held-out pairs that BLEU is computed on, for the log", least=0)
+    selection: SourceSettings = setting(SourceSettings(), "which rows are sources")
+    pairs: PairSettings = setting(PairSettings(), "which pairs of rows teach the generator")
+    tuning: TuningSettings = setting(TuningSettings(), "how the generator is tuned")
+    decoding: DecodingSettings = setting(DecodingSettings(), "how the generator is asked for texts")
 
-    def __post_init__(self) -> None:
-        for part in (PairSettings, TuningSettings, DecodingSettings):
-            part.__post_init__(self)
+    def check(self) -> None:
         if not self.generator:
             raise ValueError("generator must be a name, got ''")
-        if self.bleu_pairs < 0:
-            raise ValueError(f"bleu_pairs must be >= 0, got {self.bleu_pairs}")
-
-    def part(self, kind: type[Part]) -> Part:
-        """Those of these settings that `kind` has, so that what depends on them does not depend on others."""
-        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})  # type: ignore[arg-type]
 
 
 @augmenters.register
 class Gda(RowAugmenter):
     """New rows: at most one for each source, `origin.rows` being the source's row.
 
-    Tuning and writing are kept as they go on (`tailwright.language.work`): the same call after a kill
-    continues, and loses at most the time since the last checkpoint or one shard of texts.
-
-    Where there are too few pairs no row is added, as an untuned model would write anything but what the
-    labels say, and a warning says so.
+    With too few pairs no row is added, and a warning says so: an untuned model would write anything but what
+    the labels say.
     """
 
     card = AugmenterCard(
@@ -101,117 +89,67 @@ class Gda(RowAugmenter):
     }
 
     def depends_on(self) -> tuple[str, ...]:
-        from tailwright.pretrained import identity_of, weights_folder
-
         name = self.settings.generator
         return () if name == "scratch" else (identity_of(weights_folder(name)),)
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
-        settings: GdaSettings = self.settings
         train = corpus.train
-        found = self._found(corpus, seed, workers)
-        lacking = _lacking(found, settings)
-        if lacking:
-            log.warning("gda: no rows are added: %s", lacking)
-            return rows_made_of(train, np.zeros(0, np.int64), pa.array([], pa.large_string()), self.card.name)
-
-        from tailwright.language.tuning import generator_key, tuned_generator
-        from tailwright.language.writing import written_texts
-
-        pairs, tuning = _text_pairs(train, found), settings.part(TuningSettings)
-        generator = tuned_generator(settings.generator, pairs, tuning, seed=seed)
-        key = generator_key(settings.generator, pairs, tuning, seed=seed)
-        self._log_bleu(generator, pairs, seed, key)
-        written = written_texts(
-            generator,
-            train.texts.take(pa.array(found.sources)),
-            train.origin.rows[found.sources],
-            settings.part(DecodingSettings),
-            seed=seed,
-            key=key,
-        )
-        made = rows_made_of(train, found.sources[written.sources], written.texts, self.card.name)
+        drawn = self._drawn(corpus, seed, workers)
+        obstacle = self._obstacle(drawn)
+        if obstacle:
+            log.warning("gda: no rows are added: %s", obstacle)
+            return rows_made_of(train, np.zeros(0, np.int64), pa.array([], pa.large_string()), "gda")
+        written = self._generation(train, drawn, seed).texts()
+        rows = rows_made_of(train, drawn.sources[written.sources], written.texts, "gda")
         counts = ", ".join(f"{count} {reason}" for reason, count in written.counts.items() if count)
-        log.info("gda: %d texts for %d sources; counted: %s", len(made), len(found.sources), counts or "-")
+        log.info("gda: %d texts for %d sources; counted: %s", len(rows), len(drawn.sources), counts or "-")
         log.info(
             "gda: new rows are %.1f %% of the training rows (%.1f %% in the paper)",
-            100 * len(made) / max(len(train), 1),
+            100 * len(rows) / max(len(train), 1),
             100 * SHARE_IN_THE_PAPER,
         )
-        return made
+        return rows
 
     def forecast(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Forecast:
         """Counts pairs and sources, and tries a step of tuning and some texts: a minute or two."""
-        settings: GdaSettings = self.settings
-        found = self._found(corpus, seed, workers)
-        lacking = _lacking(found, settings)
-        if lacking:
-            return Forecast(len(found.sources), 0, 0.0, 0.0, 0.0, (f"no rows are added: {lacking}",))
+        drawn = self._drawn(corpus, seed, workers)
+        obstacle = self._obstacle(drawn)
+        if obstacle:
+            return Forecast(len(drawn.sources), 0, 0.0, 0.0, 0.0, (f"no rows are added: {obstacle}",))
+        return self._generation(corpus.train, drawn, seed).forecast()
 
-        from tailwright.augmentation._gda_forecast import forecast_of
-
-        return forecast_of(
-            settings.generator,
-            _text_pairs(corpus.train, found),
-            corpus.train.texts.take(pa.array(found.sources)),
-            settings.part(TuningSettings),
-            settings.part(DecodingSettings),
-            bleu_pairs=settings.bleu_pairs,
-            seed=seed,
-        )
-
-    def _found(self, corpus: Corpus, seed: int, workers: int) -> PairsAndSources:
-        found = pairs_and_sources(corpus, self.settings, seed=seed, workers=workers)
+    def _drawn(self, corpus: Corpus, seed: int, workers: int) -> PairsAndSources:
+        s: GdaSettings = self.settings
+        drawn = pairs_and_sources(corpus, s.selection, s.pairs, seed=seed, workers=workers)
         log.info(
             "gda: %d of %d rows are fit; %d pairs with the same labels (%d more are too similar), %d sources",
-            found.fit,
+            drawn.fit,
             len(corpus.train),
-            len(found.firsts),
-            found.too_similar,
-            len(found.sources),
+            len(drawn.firsts),
+            drawn.too_similar,
+            len(drawn.sources),
         )
-        if len(corpus.train) and not found.fit:
+        if len(corpus.train) and not drawn.fit:
             raise InputError(
                 "no row is fit for gda",
                 expected="original rows with min_words to max_words words and without omitted labels",
             )
-        return found
+        return drawn
 
-    def _log_bleu(self, generator: Generator, pairs: TextPairs, seed: int, key: str) -> None:
-        """Log how near the generator comes to targets that it was not tuned on."""
-        settings: GdaSettings = self.settings
-        _, held = pairs.split(settings.held_out, seed)
-        if not len(held) or not settings.bleu_pairs:
-            return
+    def _obstacle(self, drawn: PairsAndSources) -> str:
+        """Why nothing can be written; empty if it can."""
+        if not len(drawn.sources):
+            return "no source among the fit rows (rows, tail_below, sources)"
+        least = self.settings.pairs.min_pairs
+        if len(drawn.firsts) < least:
+            return (
+                f"{len(drawn.firsts)} pairs of rows with the same labels, where min_pairs={least} are needed "
+                "(more rows, sources=all, or other min_words, max_words, omit_labels may give them)"
+            )
+        return ""
 
-        from tailwright.language.bleu import held_out_bleu
-        from tailwright.language.writing import written_texts
+    def _generation(self, train: Dataset, drawn: PairsAndSources, seed: int) -> Generation:
+        from tailwright.augmentation.shared.generating import Generation  # torch, transformers
 
-        def write(generator: Generator, sources: pa.LargeStringArray) -> list[str]:
-            decoding = settings.part(DecodingSettings)
-            written = written_texts(generator, sources, np.arange(len(sources)), decoding, seed=seed, key=key)
-            texts = dict(zip(written.sources.tolist(), written.texts.to_pylist(), strict=True))
-            return [texts.get(source, "") for source in range(len(sources))]
-
-        try:
-            score = held_out_bleu(generator, held, write, most=settings.bleu_pairs, seed=seed)
-        except MissingExtraError as missing:
-            log.info("gda: %s", missing)
-        else:
-            log.info("gda: BLEU %.1f on %d held-out pairs", score, min(len(held), settings.bleu_pairs))
-
-
-def _lacking(found: PairsAndSources, settings: GdaSettings) -> str:
-    """Why nothing can be written; empty where it can."""
-    if not len(found.sources):
-        return "no source among the fit rows (rows, tail_below, sources)"
-    if len(found.firsts) < settings.min_pairs:
-        return (
-            f"{len(found.firsts)} pairs of rows with the same labels, where min_pairs={settings.min_pairs} "
-            "are needed (more rows, sources=all, or other min_words, max_words, omit_labels may give them)"
-        )
-    return ""
-
-
-def _text_pairs(train: Dataset, found: PairsAndSources) -> TextPairs:
-    return TextPairs(train.texts.take(pa.array(found.firsts)), train.texts.take(pa.array(found.seconds)))
+        s: GdaSettings = self.settings
+        return Generation(s.generator, train, drawn, s.tuning, s.decoding, bleu_pairs=s.bleu_pairs, seed=seed)

@@ -20,7 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, BatchAugmenter, augmenters
-from tailwright.augmentation._label_side import annotations_of, labels_with_text
+from tailwright.augmentation.shared.annotations import annotations_of
+from tailwright.data.batch_targets import starts_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import row_ids
 from tailwright.labels.correlation import GraphSettings
@@ -79,7 +80,7 @@ class LabelMix(BatchAugmenter):
 
     def prepare(self, corpus: Corpus, *, seed: int = 0) -> Mix:
         s: LabelMixSettings = self.settings
-        readable = labels_with_text(corpus)
+        readable = corpus.labels.has_text
         if not readable.all():
             bare = len(readable) - int(readable.sum())
             log.info("labelmix: %d of %d labels have no text and are never drawn", bare, len(readable))
@@ -88,7 +89,6 @@ class LabelMix(BatchAugmenter):
         annotations = annotations_of(corpus, s, threshold=0, seed=seed) if s.soft else None
         return Mix(
             np.where(readable, log_odds, -np.inf),
-            corpus.train.ignored,
             annotations,
             s.probability,
             s.threshold,
@@ -100,7 +100,6 @@ class Mix:
     """LabelMix made ready for the training rows of one corpus."""
 
     log_odds: np.ndarray  # (labels,) float64: of being drawn; -inf for a label without text
-    ignored: sparse.csr_array  # (rows, labels)
     annotations: sparse.csr_array | None  # (labels, labels) float32, or None: targets stay
     probability: float
     threshold: float
@@ -118,55 +117,46 @@ class Mix:
         -1 for a row without a label that can be drawn.
         """
         drawn = np.full(len(batch.rows), -1, dtype=np.int64)
-        filled = np.flatnonzero(np.diff(batch.ends))
+        targets = batch.targets
+        filled = np.flatnonzero(np.diff(targets.starts))
         if not len(filled):
             return drawn
-        log_odds = self.log_odds[batch.labels]  # (pairs,)
-        log_odds[self._without_loss(batch)] = -np.inf
+        log_odds = np.where(targets.is_learnt(), self.log_odds[targets.labels], -np.inf)  # (pairs,)
         # Against the best of their row, so that no row's odds vanish beside those of another.
-        best = np.maximum.reduceat(log_odds, batch.ends[filled])
+        best = np.maximum.reduceat(log_odds, targets.starts[filled])
         best = np.where(np.isfinite(best), best, 0)
-        odds = np.exp(log_odds - np.repeat(best, np.diff(batch.ends)[filled]))
+        odds = np.exp(log_odds - np.repeat(best, np.diff(targets.starts)[filled]))
         reach = np.concatenate([[0], np.cumsum(odds)])
-        low, high = reach[batch.ends[filled]], reach[batch.ends[filled + 1]]
+        low, high = reach[targets.starts[filled]], reach[targets.starts[filled + 1]]
         # Rounding must not carry a point over to the next row.
         at = np.minimum(low + point[filled] * (high - low), np.nextafter(high, -np.inf))
         found = np.searchsorted(reach[1:], at, side="right")
-        drawn[filled] = np.where(high > low, batch.labels[found], -1)
+        drawn[filled] = np.where(high > low, targets.labels[found], -1)
         return drawn
-
-    def _without_loss(self, batch: DrawnBatch) -> np.ndarray:
-        """(pairs,) bool: which of the batch's pairs are ignored."""
-        if not self.ignored.nnz:
-            return np.zeros(len(batch.labels), dtype=bool)
-        ignored = self.ignored[batch.rows]
-        return np.isin(
-            self._keys(_row_of(batch), batch.labels), self._keys(row_ids(ignored), ignored.indices)
-        )
 
     def _annotated(self, batch: DrawnBatch, drawn: np.ndarray) -> DrawnBatch:
         """The batch with the annotations of each row's drawn label added to its targets."""
         rows = np.flatnonzero(drawn >= 0)
         if self.annotations is None or not len(rows):
             return batch
-        added = self.annotations[drawn[rows]]
+        added, targets = self.annotations[drawn[rows]], batch.targets
         keys = np.concatenate(
-            [self._keys(_row_of(batch), batch.labels), self._keys(rows[row_ids(added)], added.indices)]
+            [self._keys(targets.rows, targets.labels), self._keys(rows[row_ids(added)], added.indices)]
         )
         pairs, place = np.unique(keys, return_inverse=True)
-        sums = np.bincount(place, np.concatenate([batch.values, added.data]))
+        sums = np.bincount(place, np.concatenate([targets.values, added.data]))
         values = np.minimum(sums, 1).astype(np.float32)
         kept = values > np.float32(self.threshold)
-        kept[place[: len(batch.labels)]] = True
+        kept[place[: len(targets.labels)]] = True
         row, label = np.divmod(pairs[kept], len(self.log_odds))
-        ends = np.searchsorted(row, np.arange(len(batch.rows) + 1)).astype(np.int64)
-        return replace(batch, ends=ends, labels=label.astype(np.int32), values=values[kept])
+        mixed = replace(
+            targets,
+            starts=starts_of(row, len(targets)),
+            labels=label.astype(np.int32),
+            values=values[kept],
+        )
+        return replace(batch, targets=mixed)
 
     def _keys(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """One whole number a pair, ascending by row and then by label."""
         return rows.astype(np.int64) * len(self.log_odds) + labels
-
-
-def _row_of(batch: DrawnBatch) -> np.ndarray:
-    """(pairs,): the place in the batch of each pair's row."""
-    return np.repeat(np.arange(len(batch.rows)), np.diff(batch.ends))

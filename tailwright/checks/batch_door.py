@@ -10,11 +10,12 @@ import numpy as np
 from tailwright.augmentation import BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.streams import stream
-from tailwright.training.batches import BatchMix, BlockMaker, DrawnBatch
+from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
 
 BATCHES, ROWS = 20, 16
 
@@ -40,7 +41,7 @@ def check_batch_augmenter(augmenter: BatchAugmenter) -> None:
 def _mixed(corpus: Corpus, mix: BatchMix, number: int) -> tuple[DrawnBatch, DrawnBatch]:
     """A batch as it is drawn, and what the method makes of it."""
     rows = stream(0, "check-batch", number).integers(0, len(corpus.train), ROWS)
-    drawn, kept = (BlockMaker(corpus.train, 0).draw(rows, stream(0, "check-batch")) for _ in range(2))
+    drawn, kept = (BatchDrawer(corpus.train)(rows, stream(0, "check-batch")) for _ in range(2))
     mixed = mix(drawn, stream(1, "check-batch", number))
     require(_same(drawn, kept), "the batch that it was given was changed")
     return drawn, mixed
@@ -48,16 +49,21 @@ def _mixed(corpus: Corpus, mix: BatchMix, number: int) -> tuple[DrawnBatch, Draw
 
 def _check_form(drawn: DrawnBatch, mixed: DrawnBatch, labels: int) -> None:
     require(np.array_equal(mixed.rows, drawn.rows), "it gives other rows than it got")
-    for name in ("ends", "labels", "values", "appended"):
-        given, made = getattr(drawn, name), getattr(mixed, name)
-        require(made.dtype == given.dtype, f"{name} are {made.dtype}, expected {given.dtype}")
-    pairs, ends = len(mixed.labels), mixed.ends
-    whole = len(ends) == len(drawn.ends) and ends[0] == 0 and ends[-1] == pairs == len(mixed.values)
-    require(whole and bool((np.diff(ends) >= 0).all()), "ends do not cut its labels into rows")
-    require(bool(((mixed.labels >= 0) & (mixed.labels < labels)).all()), "a label is out of range")
-    ascending = all((np.diff(mixed.labels[a:b]) > 0).all() for a, b in pairwise(ends))
+    given, made = drawn.targets, mixed.targets
+    for name in ("starts", "labels", "values", "ignored_starts", "ignored", "weights"):
+        dtype, expected = getattr(made, name).dtype, getattr(given, name).dtype
+        require(dtype == expected, f"{name} are {dtype}, expected {expected}")
+    require(mixed.appended.dtype == drawn.appended.dtype, f"appended are {mixed.appended.dtype}")
+    for name in ("ignored_starts", "ignored", "weights"):
+        same = np.array_equal(getattr(made, name), getattr(given, name))
+        require(same, "it changes ignored pairs or weights")
+    starts, pairs = made.starts, len(made.labels)
+    whole = len(starts) == len(given.starts) and starts[0] == 0 and starts[-1] == pairs == len(made.values)
+    require(whole and bool((np.diff(starts) >= 0).all()), "starts do not cut its labels into rows")
+    require(bool(((made.labels >= 0) & (made.labels < labels)).all()), "a label is out of range")
+    ascending = all((np.diff(made.labels[a:b]) > 0).all() for a, b in pairwise(starts))
     require(ascending, "labels do not ascend within a row")
-    require(bool(((mixed.values > 0) & (mixed.values <= 1)).all()), "a target is not in (0, 1]")
+    require(bool(((made.values > 0) & (made.values <= 1)).all()), "a target is not in (0, 1]")
 
 
 def _check_targets(augmenter: BatchAugmenter, corpus: Corpus, drawn: DrawnBatch, mixed: DrawnBatch) -> None:
@@ -75,7 +81,7 @@ def _check_draws(augmenter: BatchAugmenter) -> None:
     """It does something, and not the same at each time."""
     corpus = tiny_corpus()
     mix = augmenter.prepare(corpus, seed=1)
-    drawn = BlockMaker(corpus.train, 0).draw(np.arange(ROWS), stream(0, "check-batch"))
+    drawn = BatchDrawer(corpus.train)(np.arange(ROWS), stream(0, "check-batch"))
     made = [mix(drawn, stream(1, "check-batch", number)) for number in range(BATCHES)]
     require(not all(_same(batch, drawn) for batch in made), "it changes nothing")
     require(not all(_same(batch, made[0]) for batch in made), "it draws the same at each time")
@@ -85,7 +91,7 @@ def _check_without_rows(augmenter: BatchAugmenter) -> None:
     corpus = tiny_corpus()
     nothing = np.empty(0, dtype=np.int64)
     for source in (corpus, corpus.with_train(corpus.train.take([]))):
-        drawn = BlockMaker(source.train, 0).draw(nothing, stream(0, "check-batch"))
+        drawn = BatchDrawer(source.train)(nothing, stream(0, "check-batch"))
         mixed = augmenter.prepare(source, seed=1)(drawn, stream(1, "check-batch"))
         require(_same(mixed, drawn), "it fails on no rows")
 
@@ -99,9 +105,12 @@ def _with_made_rows(corpus: Corpus) -> Corpus:
 
 
 def _pairs(batch: DrawnBatch) -> dict[tuple[int, int], float]:
-    places = np.repeat(np.arange(len(batch.rows)), np.diff(batch.ends))
-    return dict(zip(zip(places.tolist(), batch.labels.tolist(), strict=True), batch.values, strict=True))
+    targets = batch.targets
+    pairs = zip(targets.rows.tolist(), targets.labels.tolist(), strict=True)
+    return dict(zip(pairs, targets.values, strict=True))
 
 
 def _same(a: DrawnBatch, b: DrawnBatch) -> bool:
-    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(DrawnBatch))
+    same = np.array_equal(a.rows, b.rows) and np.array_equal(a.appended, b.appended)
+    arrays = (f.name for f in fields(BatchTargets))
+    return same and all(np.array_equal(getattr(a.targets, n), getattr(b.targets, n)) for n in arrays)

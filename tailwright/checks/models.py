@@ -191,16 +191,15 @@ class _Toy(BatchAugmenter):
 
 
 def _halved(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
-    return replace(
-        batch, values=batch.values * random.choice(np.array([0.5, 1], np.float32), len(batch.values))
-    )
+    factors = random.choice(np.array([0.5, 1], np.float32), len(batch.targets.values))
+    return replace(batch, targets=replace(batch.targets, values=batch.targets.values * factors))
 
 
 def _with_first_label(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
     """Each row that has a label with its first one's text."""
-    filled = np.diff(batch.ends) > 0
-    appended = batch.appended.copy()
-    appended[filled] = batch.labels[batch.ends[:-1][filled]]
+    targets, appended = batch.targets, batch.appended.copy()
+    filled = np.diff(targets.starts) > 0
+    appended[filled] = targets.labels[targets.starts[:-1][filled]]
     return replace(batch, appended=appended)
 
 

@@ -13,7 +13,7 @@ from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_thread
 from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
-    from tailwright.cli.demo_story import Comparison, Trial
+    from tailwright.cli.demo_story import Trial, TwinComparison
 
 COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@5", "PSnDCG@5", "R@10")
 SLICE_COLUMNS = ("P@1", "PSP@5", "R@10")
@@ -41,46 +41,46 @@ def demo(
     """Train on a corpus made from WordNet (synset -> related synsets), without and with augmentation.
 
     Shows the corpus and its tail, the metrics of four models overall and by label frequency, and test rows
-    whose answer changed; writes all of it into one HTML file. About two minutes on two cores. The corpus is
-    kept in the cache folder, so a second run starts at once.
+    whose predictions changed; writes all of it into one HTML file. About two minutes on two cores. The corpus
+    is kept in the cache folder, so a second run starts at once.
     """
     set_threads(threads)
     out = Output(as_json, quiet)
 
     import tailwright as tw
     from tailwright.cli.demo_report import demo_page
-    from tailwright.cli.demo_story import MODELS, compared, tried
-    from tailwright.evaluation.page import refuse_unwritable, write_page
+    from tailwright.cli.demo_story import MODELS, compare_twins, measure
+    from tailwright.study.page.html import refuse_unwritable, write_page
 
     place = None if report == "none" else Path(report)
     if place is not None:
         refuse_unwritable(place)
     start = time.perf_counter()
     corpus = tw.demo_corpus(size=size, seed=seed)
-    found = tw.inspect(corpus)
+    corpus_report = tw.inspect(corpus)
     seconds = {"corpus": time.perf_counter() - start}
     out.note(f"demo corpus ready in {seconds['corpus']:.1f} s")
-    show_report(out, corpus, found, ABOUT)
+    show_report(out, corpus, corpus_report, ABOUT)
 
     trials: dict[str, Trial] = {}
     for name in MODELS:
-        trials[name] = trial = tried(corpus, name, seed)
+        trials[name] = trial = measure(corpus, name, seed)
         seconds[name] = trial.train_seconds + trial.test_seconds
         out.note(f"{name}: trained in {trial.train_seconds:.1f} s, tested in {trial.test_seconds:.1f} s")
-    comparison = compared(corpus, trials, seed)
+    comparison = compare_twins(corpus, trials, seed)
     test_rows = len(corpus.splits()["test"])
     show_metrics(out, trials, test_rows)
     show_gains(out, comparison)
     show_examples(out, comparison, test_rows)
     seconds["total"] = time.perf_counter() - start
     if place is not None:
-        write_page(place, demo_page(corpus, found, trials, comparison, seconds, size=size, seed=seed))
+        write_page(place, demo_page(corpus, corpus_report, trials, comparison, seconds, size=size, seed=seed))
         out.text()
         out.text(f"wrote {place}")
     out.note(f"all in {seconds['total']:.0f} s")
     out.result(
         {
-            "corpus": found.as_dict(),
+            "corpus": corpus_report.as_dict(),
             "metrics": {name: trial.metrics for name, trial in trials.items()},
             "report": None if place is None else str(place),
             "seconds": {name: round(taken, 3) for name, taken in seconds.items()},
@@ -89,15 +89,16 @@ def demo(
 
 
 def show_metrics(out: Output, trials: dict[str, Trial], test_rows: int) -> None:
-    """One table of all labels, then one a metric by label frequency; slices without test rows do not show."""
+    """One table for all labels, then one a metric by label frequency, of slices that have test rows."""
+    from tailwright.cli.demo_story import slices_with_rows
+
     out.text()
     out.table(
         ["model", *COLUMNS],
         [[name, *(f"{t.metrics[column]:.2f}" for column in COLUMNS)] for name, t in trials.items()],
         title=f"On {test_rows:,} test rows, in percent:",
     )
-    sizes = next(iter(trials.values())).metrics["slices"]
-    slices = [name for name in sizes if sizes[name]["rows"]]
+    slices = slices_with_rows(trials)
     for column in SLICE_COLUMNS:
         out.text()
         out.table(
@@ -109,44 +110,24 @@ def show_metrics(out: Output, trials: dict[str, Trial], test_rows: int) -> None:
         )
 
 
-def show_gains(out: Output, comparison: Comparison) -> None:
+def show_gains(out: Output, comparison: TwinComparison) -> None:
     """What augmentation did to R@10, better or worse, with the interval over the test rows."""
     out.text()
-    out.table(
-        ["R@10 with gandalf against without", "points", "95 % interval", "rows", "so it is"],
-        [
-            [name, f"{g.mean:+.2f}", f"{g.low:+.2f} to {g.high:+.2f}", f"{g.rows:,}", g.in_words]
-            for name, g in comparison.by_slice.items()
-        ],
-    )
+    header = ["R@10 with gandalf against without", "points", "95 % interval", "rows", "so it is"]
+    out.table(header, comparison.gain_rows())
     out.text(CAVEAT)
 
 
-def show_examples(out: Output, comparison: Comparison, test_rows: int) -> None:
-    """Rows drawn by chance among those that changed, and how many of them changed for the worse."""
+def show_examples(out: Output, comparison: TwinComparison, test_rows: int) -> None:
+    """Rows drawn at random among those that changed, and how many of them changed for the worse."""
     out.text()
-    out.text(choice_rule(comparison, test_rows))
+    for sentence in comparison.choice_rule(test_rows):
+        out.text(sentence)
     if comparison.examples:
         out.text("What twin says of them without and with gandalf (* is right):")
     for example in comparison.examples:
         out.text()
         out.text(f"  {cut(example.text)}")
-        for name, said in (("without", example.before), ("with", example.after)):
-            shown = "; ".join(f"*{label}" if right else label for label, right in said)
-            out.text(f"    {name:<7} -> {shown or 'nothing'}")
-
-
-def choice_rule(comparison: Comparison, test_rows: int) -> str:
-    """Which rows are shown, in words: the same in the terminal and in the report."""
-    from tailwright.cli.demo_story import SHOWN
-
-    telling = comparison.telling
-    if not len(telling.rows):
-        return f"Tail labels among the first {SHOWN}: gandalf changed nothing on {test_rows:,} test rows."
-    better = sum(example.better for example in comparison.examples)
-    worse = len(comparison.examples) - better
-    return (
-        f"Right tail labels among the first {SHOWN}: with gandalf more of them on {telling.better:,} of "
-        f"{test_rows:,} test rows, fewer on {telling.worse:,}.\n"
-        f"Drawn by chance in that proportion, {better} better and {worse} worse."
-    )
+        for name, guesses in (("without", example.before), ("with", example.after)):
+            labels = "; ".join(f"*{guess.name}" if guess.right else guess.name for guess in guesses)
+            out.text(f"    {name:<7} -> {labels or 'nothing'}")

@@ -1,4 +1,4 @@
-"""What the demo measures: four models on one corpus, by label frequency, and rows that show a difference."""
+"""What the demo measures: four models on one corpus, by label frequency, and rows on which they differ."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from tailwright.evaluation.draws import Drawn, Draws
 from tailwright.evaluation.row_parts import row_parts
 from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import measured, ranked
+from tailwright.study.quality.examples import Guess
 
 PLAIN, AUGMENTED = "twin", "twin+gandalf"
-# Chosen on a tenth of the training rows, held out: P@1 / PSP@5 / R@10, R@10 on the tail; full size, seed 0.
+# Chosen on a held-out tenth of the training rows: P@1 / PSP@5 / R@10, R@10 on the tail; full size, seed 0.
 #
 # | width, epochs | without | gandalf | gandalf without soft annotations |
 # |---|---|---|---|
@@ -30,8 +31,8 @@ PLAIN, AUGMENTED = "twin", "twin+gandalf"
 # | 256, 2 (taken) | 47.6 / 58.7 / 72.5, 71.6 | 38.4 / 51.9 / 69.3, 69.7 | 46.4 / 57.8 / 72.5, 71.4 |
 # | 256, 2, rate 0.003 | 46.7 / 58.6 / 71.8, 70.4 | | 46.5 / 57.7 / 72.5, 71.0 |
 #
-# Soft annotations cost much here. Without them label texts as rows help a narrow or little trained twin, and
-# trade unseen labels for frequent ones in a good one. The good one is taken, whatever it says of them.
+# Soft annotations cost much here. Without them, label texts as rows help a narrow or briefly trained twin; in
+# a good one they trade unseen labels for frequent ones. The good one is taken, whether or not rows help.
 TWIN = {"epochs": 2}
 GANDALF = {"soft": False}
 MODELS: dict[str, dict[str, Any]] = {
@@ -62,7 +63,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One model, what it said of the test rows and how good that was."""
+    """One model, its ranking of the test rows, and how good that is."""
 
     name: str
     top: np.ndarray  # (test rows, k) int32
@@ -73,44 +74,70 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Example:
-    """A test row with the first labels of both twins; True marks a right one."""
+class ChangedRow:
+    """A test row with the first labels of both twins."""
 
     text: str
     right: list[str]
-    before: list[tuple[str, bool]]
-    after: list[tuple[str, bool]]
+    before: list[Guess]
+    after: list[Guess]
     better: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class TwinComparison:
     """Twin with augmentation against twin without: R@10 gained, and rows that show it."""
 
     by_slice: dict[str, Difference]
     by_bucket: dict[str, Difference | None]
     telling: TellingRows
-    examples: list[Example]
+    examples: list[ChangedRow]
+
+    def gain_rows(self) -> list[list[str]]:
+        """For a table: labels, points, 95 % interval, test rows, verdict."""
+        return [
+            [
+                name,
+                f"{gain.mean:+.2f}",
+                f"{gain.low:+.2f} to {gain.high:+.2f}",
+                f"{gain.rows:,}",
+                gain.in_words,
+            ]
+            for name, gain in self.by_slice.items()
+        ]
+
+    def choice_rule(self, test_rows: int) -> list[str]:
+        """Which rows are shown, in sentences: the same in the terminal and in the report."""
+        telling = self.telling
+        if not len(telling.rows):
+            return [
+                f"Tail labels among the first {SHOWN}: gandalf changed nothing on {test_rows:,} test rows."
+            ]
+        better = sum(example.better for example in self.examples)
+        return [
+            f"Right tail labels among the first {SHOWN}: with gandalf more of them on {telling.better:,} of "
+            f"{test_rows:,} test rows, fewer on {telling.worse:,}.",
+            f"Drawn at random in that proportion, {better} better and {len(self.examples) - better} worse.",
+        ]
 
 
-def tried(corpus: Corpus, name: str, seed: int) -> Trial:
+def measure(corpus: Corpus, name: str, seed: int) -> Trial:
     """Train one of the demo's models and measure it on the test rows."""
     start = time.perf_counter()
     run = tw.train(corpus, **MODELS[name], seed=seed)
     trained = time.perf_counter()
-    test = rows_to_judge(corpus)
+    test = corpus.splits()["test"]
     top = ranked(run, test)
     metrics = measured(run, top, test)
-    found = sliced_metrics(top, test.targets, None, buckets(corpus), (GAIN_AT,), test.excluded)
-    by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in found.items()}
+    sliced = sliced_metrics(top, test.targets, None, buckets(corpus), (GAIN_AT,), test.excluded)
+    by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in sliced.items()}
     return Trial(name, top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
 
 
-def compared(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Comparison:
-    """What augmentation changed, with intervals over the test rows, and five rows drawn by chance."""
-    test, counts = rows_to_judge(corpus), corpus.labels.counts
+def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> TwinComparison:
+    """What augmentation changed, with intervals over the test rows, and five rows drawn at random."""
+    test, counts = corpus.splits()["test"], corpus.labels.counts
     before, after = trials[PLAIN].top, trials[AUGMENTED].top
-
     draws, metric = Draws(len(test), seed=seed), f"R@{GAIN_AT}"
 
     def gain(mask: np.ndarray) -> Difference | None:
@@ -120,25 +147,17 @@ def compared(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Comparis
         )
         return difference([was], [now], metric)
 
-    slices = head_torso_tail(counts)
-    everything = np.ones(len(counts), dtype=bool)
-    of_slices = {name: gain(mask) for name, mask in {"all": everything, **slices}.items()}
+    slices = {"all": np.ones(len(counts), dtype=bool), **head_torso_tail(counts)}
+    gains = {name: gain(mask) for name, mask in slices.items()}
     telling = telling_rows(
-        before,
-        after,
-        test.targets,
-        slices["tail"],
-        SHOWN,
-        count=EXAMPLES,
-        seed=seed,
-        excluded=test.excluded,
+        before, after, test.targets, slices["tail"], SHOWN, count=EXAMPLES, seed=seed, excluded=test.excluded
     )
-    return Comparison(
-        {name: found for name, found in of_slices.items() if found is not None},
+    return TwinComparison(
+        {name: points for name, points in gains.items() if points is not None},
         {name: gain(mask) for name, mask in buckets(corpus).items()},
         telling,
         [
-            _example(corpus, before, after, int(row), bool(gained > 0))
+            _changed_row(corpus, before, after, int(row), bool(gained > 0))
             for row, gained in zip(telling.rows, telling.gained, strict=True)
         ],
     )
@@ -150,20 +169,21 @@ def buckets(corpus: Corpus) -> dict[str, np.ndarray]:
     return {name: (counts >= fewest) & (counts <= most) for name, (fewest, most) in BUCKETS.items()}
 
 
-def rows_to_judge(corpus: Corpus) -> tw.Dataset:
-    """The test rows, which the demo corpus always has."""
-    return corpus.splits()["test"]
+def slices_with_rows(trials: Mapping[str, Trial]) -> list[str]:
+    """The slices of the labels that occur on test rows."""
+    slices = next(iter(trials.values())).metrics["slices"]
+    return [name for name in slices if slices[name]["rows"]]
 
 
-def _example(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int, better: bool) -> Example:
-    test, names = rows_to_judge(corpus), corpus.labels.names
-    own = set(test.excluded[[row]].indices.tolist())
-    right = set(test.targets[[row]].indices.tolist()) - own
+def _changed_row(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int, better: bool) -> ChangedRow:
+    test, names = corpus.splits()["test"], corpus.labels.names
+    excluded = set(test.excluded[[row]].indices.tolist())
+    right = set(test.targets[[row]].indices.tolist()) - excluded
 
-    def said(top: np.ndarray) -> list[tuple[str, bool]]:
-        ids = [label for label in top[row].tolist() if label >= 0 and label not in own]
-        return [(names[label].as_py(), label in right) for label in ids[:SHOWN]]
+    def guesses(top: np.ndarray) -> list[Guess]:
+        labels = [label for label in top[row].tolist() if label >= 0 and label not in excluded]
+        return [Guess(names[label].as_py(), label in right) for label in labels[:SHOWN]]
 
     rare_first = sorted(right, key=lambda label: corpus.labels.counts[label])
     right_names = [names[label].as_py() for label in rare_first]
-    return Example(test.texts[row].as_py(), right_names, said(before), said(after), better)
+    return ChangedRow(test.texts[row].as_py(), right_names, guesses(before), guesses(after), better)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Debug, Json, Quiet, Seed, Threads, set_threads
 from tailwright.cli.output import Output
 from tailwright.errors import InputError, quoted
 
@@ -19,28 +19,31 @@ if TYPE_CHECKING:
 
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.labels import GraphSettings
+    from tailwright.study.page.svg import Plot
 
 
 def graph(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    path: CorpusPath,
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="G.npz", help="Write the graph here, for scipy.")
     ] = None,
     explain: Annotated[
-        str | None, typer.Option("--explain", metavar="LABEL", help="Say who the neighbours of LABEL are.")
+        str | None, typer.Option("--explain", metavar="LABEL", help="List the neighbours of LABEL.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw a label's neighbours into this PNG, SVG or PDF.")
+        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw a label's neighbours.")
     ] = None,
     label: Annotated[
         str | None,
         typer.Option("--label", help="The label to draw.", show_default="the explained one"),
     ] = None,
     steps: Annotated[int, typer.Option("--steps", help="Hops of the walk from each label.")] = 400,
-    restart: Annotated[float, typer.Option("--restart", help="Chance to start again at the label.")] = 0.8,
+    restart: Annotated[
+        float, typer.Option("--restart", help="Probability to start again at the label.")
+    ] = 0.8,
     top: Annotated[int, typer.Option("--top", help="Edges kept a label.")] = 10,
     head_cut: Annotated[
-        int, typer.Option("--head-cut", help="Labels on more rows than this keep to themselves.")
+        int, typer.Option("--head-cut", help="Labels on more rows than this get no neighbours.")
     ] = 500,
     method: Annotated[
         str, typer.Option("--method", help="walk (random, seeded) or series (its exact expectation).")
@@ -56,7 +59,7 @@ def graph(
     The file is a scipy sparse matrix (labels x labels), for `scipy.sparse.load_npz`. A label is given by its
     id or by its name.
 
-    Example: `tailwright graph data/ --out graph.npz --explain "red shoes" --plot red-shoes.png`
+    Example: `tailwright graph data/ --out graph.npz --explain "red shoes" --plot red-shoes.svg`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
@@ -70,7 +73,10 @@ def graph(
     from tailwright.labels import GraphSettings, correlation_graph
     from tailwright.labels.graph_file import save_graph
     from tailwright.settings import settings_from
+    from tailwright.study.page.svg import refuse_unwritable_picture
 
+    if plot is not None:
+        refuse_unwritable_picture(plot)
     settings = settings_from(
         GraphSettings,
         {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
@@ -78,24 +84,24 @@ def graph(
     corpus = tw.read(path, seed=seed)
     columns = {asked: column_of(asked, corpus.labels) for asked in (explain, drawn) if asked is not None}
     start = time.perf_counter()
-    made = correlation_graph(corpus.train.originals().targets, seed=seed, **asdict(settings))
+    matrix = correlation_graph(corpus.train.originals().targets, seed=seed, **asdict(settings))
     seconds = time.perf_counter() - start
     result: dict[str, Any] = {
         "path": str(path),
         "method": method,
-        "labels": made.shape[0],
-        "edges": int(made.nnz),
+        "labels": matrix.shape[0],
+        "edges": int(matrix.nnz),
         "seconds": round(seconds, 3),
     }
-    out.text(f"{made.shape[0]:,} labels, {made.nnz:,} edges in {seconds:.1f} s")
+    out.text(f"{matrix.shape[0]:,} labels, {matrix.nnz:,} edges in {seconds:.1f} s")
     if out_file is not None:
-        save_graph(made, out_file)
+        save_graph(matrix, out_file)
         out.note(f"wrote {out_file}")
         result["out"] = str(out_file)
     if explain is not None:
-        result["explain"] = show_neighbours(out, made, corpus, columns[explain], settings)
+        result["explain"] = show_neighbours(out, matrix, corpus, columns[explain], settings)
     if plot is not None and drawn is not None:
-        draw(made, corpus.labels, columns[drawn], plot)
+        neighbours_plot(matrix, corpus.labels, columns[drawn]).write(plot)
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
     out.result(result)
@@ -116,7 +122,7 @@ def column_of(asked: str, labels: LabelSpace) -> int:
             f"{len(columns)} labels have the name {quoted(asked)}", expected=f"an id: {ids}{more}"
         )
     known = {name.casefold(): name for name in [*labels.index_of_id, *names]}
-    # The beginning of a name is what people type; the shortest such name says the least they did not.
+    # People type the beginning of a name; the shortest name that starts so adds the least to it.
     longer = sorted((name for name in known if asked and name.startswith(asked.casefold())), key=len)
     near = longer or difflib.get_close_matches(asked.casefold(), known, n=1)
     hint = f"; did you mean {quoted(known[near[0]])}?" if near else ""
@@ -124,14 +130,14 @@ def column_of(asked: str, labels: LabelSpace) -> int:
 
 
 def show_neighbours(
-    out: Output, made: sparse.csr_array, corpus: Corpus, column: int, settings: GraphSettings
+    out: Output, matrix: sparse.csr_array, corpus: Corpus, column: int, settings: GraphSettings
 ) -> dict[str, Any]:
-    """A label's neighbours as sentences for people, and as the part of the result that says the same."""
+    """Print a label's neighbours for people, and give the same for the JSON result."""
     from tailwright.labels.neighbours import neighbours, shared_rows
 
     labels = corpus.labels
     name, rows = labels.names[column].as_py(), int(labels.counts[column])
-    edges = neighbours(made, column)
+    edges = neighbours(matrix, column)
     shared = shared_rows(corpus.train.originals().targets, column)
     out.text()
     out.text(f"{name} (id {labels.ids[column].as_py()}) is on {rows:,} training rows.")
@@ -173,11 +179,16 @@ def show_neighbours(
     }
 
 
-def draw(made: sparse.csr_array, labels: LabelSpace, column: int, path: Path) -> None:
+def neighbours_plot(matrix: sparse.csr_array, labels: LabelSpace, column: int) -> Plot:
     """Bars of a label's neighbours by their soft targets, itself left out unless it is alone."""
-    from tailwright.labels.neighbours import draw_neighbours, neighbours
+    from tailwright.labels.neighbours import neighbours
+    from tailwright.study.page.svg import ranked_bars
 
-    edges = neighbours(made, column, threshold=0)
+    edges = neighbours(matrix, column, threshold=0)
     shown = [edge for edge in edges if edge.column != column] or edges
-    names = [labels.names[edge.column].as_py() for edge in shown]
-    draw_neighbours(names, [edge.target for edge in shown], path, title=labels.names[column].as_py())
+    return ranked_bars(
+        [(labels.names[edge.column].as_py(), edge.target) for edge in shown],
+        title=labels.names[column].as_py(),
+        description="Neighbours of the label in the correlation graph, the strongest on top.",
+        x_label="visits over visits to the label itself",
+    )

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Debug, Json, Quiet, Seed, Threads, set_threads
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tailwright.data.corpus import Corpus
     from tailwright.data.inspect import CorpusReport
+    from tailwright.study.page.svg import Plot
+
+SPLIT_HEADER = ["split", "rows", "labels used", "labels a row", "words a text"]
 
 
 def inspect(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A folder of train/valid/test/labels files, or one file.")
-    ],
+    path: CorpusPath,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="Also draw the rank-frequency curve into this PNG, SVG or PDF."),
+        typer.Option("--plot", metavar="FILE.svg", help="Also draw the rank-frequency curve of the labels."),
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -34,19 +37,21 @@ def inspect(
     Formats are found from the path: jsonl, csv, tsv, parquet (also .gz and .zst), the extreme-classification
     repository's files, train_texts/train_labels, fastText lines, or a single file (split 80/20 by `--seed`).
 
-    Example: `tailwright data inspect data/ --plot tail.png`
+    Example: `tailwright data inspect data/ --plot tail.svg`
     """
     set_threads(threads)
     out = Output(as_json, quiet)
 
     import tailwright as tw
-    from tailwright.data.rank_frequency import draw_png
+    from tailwright.study.page.svg import refuse_unwritable_picture
 
+    if plot is not None:
+        refuse_unwritable_picture(plot)
     corpus = tw.read(path, seed=seed)
     report = tw.inspect(corpus)
     show_report(out, corpus, report, str(path))
     if plot is not None:
-        draw_png(corpus.labels.counts, plot, title=path.name)
+        rank_plot(corpus.labels.counts).write(plot)
         out.note(f"wrote {plot}")
     out.result({"path": str(path), **report.as_dict()})
 
@@ -55,46 +60,75 @@ def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) ->
     """The report for people: splits, labels, the curve, what is odd."""
     from tailwright.data.rank_frequency import draw_in_terminal
 
-    labels = report.labels
     out.text(name)
-    out.table(
-        ["split", "rows", "labels used", "labels a row", "words a text"],
-        [
-            [split, f"{r.rows:,}", f"{r.labels_used:,}", f"{r.labels_a_row:.2f}", f"{r.words_a_text:.1f}"]
-            for split, r in report.splits.items()
-        ],
-    )
+    out.table(SPLIT_HEADER, split_rows(report))
     out.text()
-    out.table(
-        ["labels", f"{labels.labels:,}"],
-        [
-            ["rows a label, mean", f"{labels.rows_a_label:.2f}"],
-            ["rows a label, median", f"{labels.median_rows_a_label:.0f}"],
-            ["rows of the largest label", f"{labels.most_rows_a_label:,}"],
-            ["labels without training rows", _share(labels.without_rows, labels.labels)],
-            ["labels with 1 row", _share(labels.with_1_row, labels.labels)],
-            ["labels with <= 5 rows", _share(labels.with_at_most_5_rows, labels.labels)],
-            ["labels with <= 10 rows", _share(labels.with_at_most_10_rows, labels.labels)],
-            ["training mass on the top tenth", f"{labels.mass_on_top_tenth:.1%}"],
-            ["words a label text", f"{labels.words_a_label:.1f}"],
-            *_test_lines(report),
-        ],
-    )
+    out.table(["labels", f"{report.labels.labels:,}"], label_rows(report))
     out.text()
     out.text(draw_in_terminal(corpus.labels.counts))
     out.text()
-    for heading, found in (
-        ("beyond plain labels", special_things(report)),
-        ("worth a look", odd_things(report)),
-    ):
-        out.text(f"{heading}: {'; '.join(found) if found else 'nothing'}")
+    out.text(f"beyond plain labels: {'; '.join(special_things(report)) or 'nothing'}")
+    out.text(f"worth a look: {'; '.join(odd_things(report)) or 'nothing'}")
+
+
+def split_rows(report: CorpusReport) -> list[list[str]]:
+    """A row of the table under `SPLIT_HEADER` for each split."""
+    return [
+        [name, f"{s.rows:,}", f"{s.labels_used:,}", f"{s.labels_a_row:.2f}", f"{s.words_a_text:.1f}"]
+        for name, s in report.splits.items()
+    ]
+
+
+def label_rows(report: CorpusReport) -> list[list[str]]:
+    """(what, figure): how many training rows labels have, and which labels only test rows have."""
+    labels = report.labels
+    rows = [
+        ["rows a label, mean", f"{labels.rows_a_label:.2f}"],
+        ["rows a label, median", f"{labels.median_rows_a_label:.0f}"],
+        ["rows of the largest label", f"{labels.most_rows_a_label:,}"],
+        ["labels without training rows", _share(labels.without_rows, labels.labels)],
+        ["labels with 1 row", _share(labels.with_1_row, labels.labels)],
+        ["labels with <= 5 rows", _share(labels.with_at_most_5_rows, labels.labels)],
+        ["labels with <= 10 rows", _share(labels.with_at_most_10_rows, labels.labels)],
+        ["training mass on the top tenth", f"{labels.mass_on_top_tenth:.1%}"],
+        ["words a label text", f"{labels.words_a_label:.1f}"],
+    ]
+    if "test" in report.splits:
+        rows += [
+            ["test labels unseen in training", f"{report.test_labels_unseen_in_train:,}"],
+            ["test mass on unseen labels", f"{report.test_mass_on_unseen_labels:.1%}"],
+        ]
+    return rows
+
+
+def rank_plot(counts: np.ndarray) -> Plot:
+    """The rank-frequency curve of labels on so many training rows, with head, torso and tail shaded."""
+    from tailwright.data.rank_frequency import rank_frequency
+    from tailwright.labels import head_torso_tail
+    from tailwright.study.page.svg import Band, log_log_curve
+
+    curve = rank_frequency(counts)
+    sizes = {name: int(mask.sum()) for name, mask in head_torso_tail(curve).items() if mask.any()}
+    bands, first = [], 1
+    for name, size in sizes.items():
+        bands.append(Band(name, first, first + size - 1))
+        first += size
+    listed = ", ".join(f"{size:,} {name}" for name, size in sizes.items())
+    return log_log_curve(
+        curve.tolist(),
+        title="Training rows of each label, most frequent label first",
+        description=f"Both axes are logarithmic. Labels: {listed or 'none with a row'}.",
+        x_label="label rank",
+        y_label="training rows",
+        bands=bands,
+    )
 
 
 def special_things(report: CorpusReport) -> list[str]:
     """What a corpus has besides texts and hard labels, one phrase each."""
-    found = []
+    phrases = []
     for split, r in report.splits.items():
-        found += _counted(
+        phrases += _counted(
             split,
             {
                 "rows with soft labels": r.soft_rows,
@@ -104,14 +138,14 @@ def special_things(report: CorpusReport) -> list[str]:
                 "excluded pairs": r.excluded_pairs,
             },
         )
-    return found
+    return phrases
 
 
 def odd_things(report: CorpusReport) -> list[str]:
     """What is odd in a corpus, one phrase each; such rows are kept."""
-    found = []
+    phrases = []
     for split, r in report.splits.items():
-        found += _counted(
+        phrases += _counted(
             split,
             {
                 "empty texts": r.empty_texts,
@@ -119,26 +153,17 @@ def odd_things(report: CorpusReport) -> list[str]:
                 "texts that repeat an earlier one": r.duplicate_texts,
             },
         )
-    found += _counted(
+    labels = report.labels
+    phrases += _counted(
         "labels",
         {
-            "without text": report.labels.without_text,
-            "whose text repeats an earlier one": report.labels.duplicate_texts
-            - max(report.labels.without_text - 1, 0),
+            "without text": labels.without_text,
+            "whose text repeats an earlier one": labels.duplicate_texts - max(labels.without_text - 1, 0),
         },
     )
     if report.texts_in_train_and_test:
-        found.append(f"{report.texts_in_train_and_test:,} texts are in both train and test")
-    return found
-
-
-def _test_lines(report: CorpusReport) -> list[list[str]]:
-    if "test" not in report.splits:
-        return []
-    return [
-        ["test labels unseen in training", f"{report.test_labels_unseen_in_train:,}"],
-        ["test mass on unseen labels", f"{report.test_mass_on_unseen_labels:.1%}"],
-    ]
+        phrases.append(f"{report.texts_in_train_and_test:,} texts are in both train and test")
+    return phrases
 
 
 def _counted(where: str, counts: dict[str, int]) -> list[str]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tailwright.training.threads import THREAD_VARIABLES
 
+CorpusPath = Annotated[
+    Path,
+    typer.Argument(metavar="PATH", help="A corpus: a folder of train/valid/test/labels files, or one file."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

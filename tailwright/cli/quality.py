@@ -49,7 +49,7 @@ def quality(
     out = Output(as_json, quiet)
 
     import tailwright as tw
-    from tailwright.evaluation.page import refuse_unwritable, write_page
+    from tailwright.study.page.html import refuse_unwritable, write_page
     from tailwright.study.quality.figures import quality_of
     from tailwright.study.quality.page import quality_page
 

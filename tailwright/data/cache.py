@@ -1,6 +1,7 @@
-"""The user's cache folder: things that can be made again, kept because making them takes a while.
+"""The user's cache folder: results that can be made again, kept because making them takes a while.
 
-It is never in the way: what is damaged is made anew, and where nothing can be written work goes on without.
+It is never in the way: damaged entries are made again, and where nothing can be written, work goes on
+without a cache.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def cache_folder() -> Path:
     if ours:
         return Path(ours)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # The XDG rules: a relative path there is to be ignored.
+    # By the XDG specification, relative paths are to be ignored.
     return (shared if shared.is_absolute() else Path.home() / ".cache") / "tailwright"
 
 
@@ -36,9 +37,9 @@ def cached(
     save: Callable[[FolderWriter, Thing], None],
     load: Callable[[FolderReader], Thing],
 ) -> Thing:
-    """What `build` makes: loaded from the folder `name` of the cache if that is whole, else kept there.
+    """What `build` makes, loaded from the folder `name` of the cache, or made and kept there.
 
-    `name` must tell apart all that `build` may make: it holds a digest of the inputs and the code's version.
+    `name` must be unique to the result: it holds a digest of the inputs and the version of the code.
     """
     try:
         place = cache_folder() / name

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailwright.data.dataset import Dataset, arrow_strings, feed_strings
 
@@ -59,6 +60,14 @@ class LabelSpace:
     def index_of_id(self) -> dict[str, int]:
         """Column of each id."""
         return {label: column for column, label in enumerate(self.ids.to_pylist())}
+
+    @cached_property
+    def has_text(self) -> np.ndarray:
+        """(labels,) bool: whether a label has a text that is not blank."""
+        filled: np.ndarray = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "").to_numpy(
+            zero_copy_only=False
+        )
+        return filled
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)

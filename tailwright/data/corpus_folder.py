@@ -1,7 +1,7 @@
 """A corpus in a safe folder, lossless: every column of every split, and the labels.
 
-The files that users bring and take away are the business of the readers and writers; this is how tailwright
-keeps a corpus for itself.
+Users' own files are for the readers and writers in `formats/`; this is how tailwright stores a corpus for
+itself.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
     folder.json("methods.json", {name: list(split.origin.methods) for name, split in splits.items()})
     save_labels(folder.sub("labels"), corpus.labels)
     for name, split in splits.items():
-        part = folder.sub(name)
-        part.strings("texts", split.texts)
-        part.array("weights", split.weights)
-        part.array("origin_rows", split.origin.rows)
-        part.array("origin_codes", split.origin.codes)
+        inner = folder.sub(name)
+        inner.strings("texts", split.texts)
+        inner.array("weights", split.weights)
+        inner.array("origin_rows", split.origin.rows)
+        inner.array("origin_codes", split.origin.codes)
         for column in PAIR_COLUMNS:
-            part.csr(column, getattr(split, column))
+            inner.csr(column, getattr(split, column))
 
 
 def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
@@ -42,12 +42,12 @@ def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
 
 
 def load_labels(folder: FolderReader) -> LabelSpace:
-    """What `save_labels` wrote; ValueError where the columns do not fit together."""
+    """What `save_labels` wrote; ValueError if the columns do not fit together."""
     return LabelSpace(*(folder.strings(column) for column in _LABEL_COLUMNS))
 
 
 def load_corpus(folder: FolderReader) -> Corpus:
-    """What `save_corpus` wrote, checked; `DamagedFolderError` where its parts do not fit together."""
+    """What `save_corpus` wrote; `DamagedFolderError` if the files do not fit together."""
     try:
         methods = _methods(folder.json("methods.json"))
         splits = {name: _split(folder.sub(name), methods[name]) for name in methods}
@@ -57,7 +57,7 @@ def load_corpus(folder: FolderReader) -> Corpus:
 
 
 def _methods(content: object) -> dict[str, tuple[str, ...]]:
-    """The methods that made rows of each split there is."""
+    """The methods that made rows, for each split."""
     try:
         methods = _METHODS.validate_python(content)
     except ValidationError:

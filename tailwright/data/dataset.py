@@ -184,6 +184,13 @@ class Dataset:
         """The targets of the pairs that give a loss: all but the ignored ones."""
         return sparse.csr_array(self.targets - self.targets.multiply(self.ignored))
 
+    def weighted_targets(self) -> sparse.csr_array:
+        """The targets of the pairs that give a loss, times the weight of their row; zeros are not stored."""
+        weighted = self.learnt_targets()
+        weighted.data *= np.repeat(self.weights, np.diff(weighted.indptr))
+        weighted.eliminate_zeros()
+        return weighted
+
     def binarised(self, threshold: float) -> Dataset:
         """Hard labels only: targets of at least `threshold` become 1, the others are dropped."""
         if not 0 < threshold <= 1:

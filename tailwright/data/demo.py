@@ -1,21 +1,21 @@
-"""The demo corpus: WordNet read as a long-tailed classification problem, made on the user's own machine.
+"""The demo corpus: WordNet as a long-tailed classification problem, built on the user's own machine.
 
-A row is a synset, its text `lemmas : gloss`; its labels are the synsets it is related to, whose texts have
-the same form. Every relation of WordNet counts. One that has a direction is read from the narrower synset to
-the wider one only: hyponym to hypernym, instance to class, part to whole, term to the topic, region or usage
-it belongs to, satellite adjective to its head. The relations without a narrower side (antonym, derived form,
-verb group, also see, attribute, entailment, cause, participle, pertainym) count as they stand in the files.
+A row is a synset with the text `lemmas : gloss`; its labels are the synsets it is related to, whose texts
+have the same form. All relations of WordNet count. Those with a direction are read from the narrower synset
+to the wider one only: hyponym to hypernym, instance to class, part to whole, term to its topic, region or
+usage, satellite adjective to its head. The others (antonym, derived form, verb group, also see, attribute,
+entailment, cause, participle, pertainym) are read as the files have them.
 
 | WordNet 3.0 | |
 |---|---|
 | synsets | 117,659 |
-| left out, because they are related to nothing in this sense | 1,030 |
+| without any related synset, left out | 1,030 |
 | rows | 116,629 (93,303 training, 23,326 test) |
 | labels | 58,506, of which 25,275 have one row and 49,513 at most five; the largest has 673 |
-| labels a row | 1.90 |
+| labels per row | 1.90 |
 
-About a seventh of the test pairs are on labels that no training row has. A synset that is a label itself has
-that label in `excluded`: a synset is never the answer to its own text.
+About a seventh of the test pairs have a label without training rows. A synset that is itself a label has that
+label in `excluded`: a synset is never the answer to its own text.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tailwright.data.cache import cached
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.corpus_folder import load_corpus, save_corpus
 from tailwright.data.dataset import Dataset, share_of
-from tailwright.data.wordnet import RELATION_CODES, WordNet, load_wordnet
+from tailwright.data.wordnet import RELATION_CODES, WordNetDatabase, load_wordnet
 from tailwright.data.wordnet_files import files_digest, find_wordnet
 from tailwright.errors import InputError
 from tailwright.streams import stream
 
-# Raised whenever the same files, size and seed give another corpus, so that what is cached is made anew.
+# To be raised whenever the same files, size and seed give another corpus, so that caches are made again.
 VERSION = 1
 
-# These lead from the wider synset to the narrower one; the files hold the mirror image of each as well.
+# These lead from the wider synset to the narrower one; the files also hold the inverse of each.
 TO_NARROWER = (
     "hyponym",
     "instance_hyponym",
@@ -59,10 +59,10 @@ PART_NAMES = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
 def demo_corpus(size: int | None = None, seed: int = 0) -> Corpus:
-    """The demo corpus, or one of about `size` rows that has its shape; from the cache folder if it is there.
+    """The demo corpus, or one of about `size` rows with a similar shape; cached in the cache folder.
 
-    The seed draws the split (80 % of the rows for training) and what a small corpus is made of. Texts, label
-    ids and label names are the same in corpora of all sizes. Needs WordNet: `tailwright[wordnet]`.
+    The seed draws the split (80 % of the rows for training) and the rows of a small corpus. Texts, label ids
+    and label names are the same in corpora of all sizes. Needs WordNet: `tailwright[wordnet]`.
     """
     if size is not None and size < SMALLEST:
         raise InputError(f"a demo corpus of {size} rows", expected=f"a size of at least {SMALLEST}")
@@ -76,8 +76,8 @@ def demo_corpus(size: int | None = None, seed: int = 0) -> Corpus:
     )
 
 
-def build_demo(wordnet: WordNet, size: int | None, seed: int) -> Corpus:
-    """Make the corpus from a parsed WordNet."""
+def build_demo(wordnet: WordNetDatabase, size: int | None, seed: int) -> Corpus:
+    """Build the corpus from a parsed WordNet."""
     related = related_synsets(wordnet)
     if size is not None:
         related = _cut_down(related, size, seed)
@@ -85,7 +85,7 @@ def build_demo(wordnet: WordNet, size: int | None, seed: int) -> Corpus:
     labels = np.unique(related.indices)
     if not len(rows):
         raise InputError("no two synsets of this WordNet are related")
-    # (rows, labels): a row's own label, where it is one
+    # (rows, labels): a one where a row is itself the label
     own = sparse.eye_array(len(wordnet), dtype=np.float32, format="csr")[rows][:, labels]
     texts = _texts(wordnet)
     data = Dataset(texts.take(pa.array(rows)), related[rows][:, labels], excluded=own)
@@ -102,14 +102,14 @@ def build_demo(wordnet: WordNet, size: int | None, seed: int) -> Corpus:
     )
 
 
-def related_synsets(wordnet: WordNet) -> sparse.csr_array:
-    """(synsets, synsets), a one for each synset and label of it by the rule above."""
+def related_synsets(wordnet: WordNetDatabase) -> sparse.csr_array:
+    """(synsets, synsets): a one for each synset and label of it, by the rule above."""
     kinds = np.array(wordnet.kinds)
     sources, targets = wordnet.sources, wordnet.targets
     downwards = np.isin(wordnet.relations, [RELATION_CODES[name] for name in TO_NARROWER])
     similar = wordnet.relations == RELATION_CODES["similar_to"]
     downwards |= similar & (kinds[targets] == "s")
-    # Two words of one synset may be related to each other; a synset is no label of its own.
+    # Two words of a synset may be related to each other, but a synset is not its own label.
     kept = ~downwards & (sources != targets)
     ones = np.ones(int(kept.sum()), dtype=np.float32)
     shape = (len(wordnet), len(wordnet))
@@ -120,14 +120,14 @@ def related_synsets(wordnet: WordNet) -> sparse.csr_array:
 
 
 def _cut_down(related: sparse.csr_array, size: int, seed: int) -> sparse.csr_array:
-    """The relations among as many whole neighbourhoods as give `size` rows; all of them if there are fewer.
+    """The relations among as many whole neighbourhoods as give `size` rows; all relations if there are fewer.
 
-    A random choice of synsets would have hardly a label with two rows. Neighbourhoods keep what belongs
-    together, so that the number of labels to rows and the share of labels with one row stay near the whole's.
+    Among synsets chosen at random, hardly any label would have two rows. Neighbourhoods keep related synsets
+    together, so that labels per row and the share of labels with one row stay close to the full corpus.
     """
     turn = _by_neighbourhoods(related, seed)
     pairs = related.tocoo()
-    # A synset is a row as soon as it and one synset it is related to have been taken.
+    # A synset becomes a row as soon as it and a synset it is related to have been taken.
     becomes_row = np.full(related.shape[0], related.shape[0])
     np.minimum.at(becomes_row, pairs.row, np.maximum(turn[pairs.row], turn[pairs.col]))
     last = np.sort(becomes_row)[min(size, len(becomes_row)) - 1]
@@ -136,9 +136,9 @@ def _cut_down(related: sparse.csr_array, size: int, seed: int) -> sparse.csr_arr
 
 
 def _by_neighbourhoods(related: sparse.csr_array, seed: int) -> np.ndarray:
-    """(synsets,) the turn at which each synset is taken, when neighbourhoods are taken one after another.
+    """(synsets,) the turn of each synset when neighbourhoods are taken one after another.
 
-    A neighbourhood is what a breadth-first walk from a random synset meets first, up to `NEIGHBOURHOOD`.
+    A neighbourhood is the first `NEIGHBOURHOOD` synsets of a breadth-first walk from a random synset.
     """
     either_way = sparse.csr_array(related + related.T).sorted_indices()
     neighbours, starts = either_way.indices.tolist(), either_way.indptr.tolist()
@@ -158,18 +158,18 @@ def _by_neighbourhoods(related: sparse.csr_array, seed: int) -> np.ndarray:
     return turn
 
 
-def _texts(wordnet: WordNet) -> pa.LargeStringArray:
+def _texts(wordnet: WordNetDatabase) -> pa.LargeStringArray:
     names = [name.replace("_", " ") for name in wordnet.lemmas]
     heads = (", ".join(names[start:end]) for start, end in pairwise(wordnet.lemma_starts))
     texts = [f"{head} : {gloss}" for head, gloss in zip(heads, wordnet.glosses, strict=True)]
     return pa.array(texts, type=pa.large_string())
 
 
-def _names(wordnet: WordNet) -> pa.LargeStringArray:
-    """The first lemma of each synset; with part of speech and sense number if another synset begins alike.
+def _names(wordnet: WordNetDatabase) -> pa.LargeStringArray:
+    """The first lemma of each synset, with part of speech and sense number if another synset shares it.
 
-    `canine tooth`, but `dog (noun 1)`. Whether a first lemma is shared is decided over the whole of WordNet,
-    so that a label is called the same in a corpus of any size.
+    `canine tooth`, but `dog (noun 1)`. Whether a lemma is shared is decided over the whole of WordNet, so
+    that a label has the same name in a corpus of any size.
     """
     firsts = [wordnet.lemmas[start] for start in wordnet.lemma_starts[:-1]]
     lowered = [first.lower() for first in firsts]

@@ -1,4 +1,4 @@
-"""What `tailwright data inspect` says of a corpus: sizes, the tail, and what is odd in it."""
+"""What `tailwright data inspect` reports of a corpus: sizes, the tail, and oddities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailwright.data.pairs import row_ids
 
 @dataclass(frozen=True)
 class SplitReport:
-    """One split in figures. Odd rows are counted here and kept in the data."""
+    """One split in figures. Odd rows are counted, not dropped."""
 
     rows: int
     labels_used: int
@@ -35,7 +35,7 @@ class SplitReport:
 
 @dataclass(frozen=True)
 class LabelReport:
-    """The label side in figures; rows are training rows."""
+    """The labels in figures; rows are training rows."""
 
     labels: int
     rows_a_label: float
@@ -135,7 +135,7 @@ def _label_report(corpus: Corpus) -> LabelReport:
 
 
 def word_counts(texts: pa.LargeStringArray) -> np.ndarray:
-    """White-space separated words of each text, (rows,)."""
+    """(rows,) the number of words of each text, separated by white space."""
     trimmed = pc.utf8_trim_whitespace(texts)
     words = pc.list_value_length(pc.utf8_split_whitespace(trimmed)).to_numpy(zero_copy_only=False)
     return np.where(pc.binary_length(trimmed).to_numpy(zero_copy_only=False) == 0, 0, words)

@@ -1,16 +1,12 @@
-"""The rank-frequency curve of the labels: the picture of a long tail, in a terminal and as a PNG."""
+"""The rank-frequency curve of the labels: what a long tail looks like."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-
-from tailwright.errors import InputError, MissingExtraError
 
 
 def rank_frequency(counts: np.ndarray) -> np.ndarray:
-    """Training rows of the labels that have any, most frequent first."""
+    """The training rows of each label that has any, most frequent first."""
     return np.sort(counts[counts > 0])[::-1]
 
 
@@ -23,14 +19,14 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
       ┤█████▃▃
     1 ┤███████▁
       └────────
-       1      4  label rank (log), rows a label (log)
+       1      4  label rank (log), rows per label (log)
     """
     curve = rank_frequency(counts)
     if not len(curve):
         return "no label has a row"
     ranks = np.geomspace(1, len(curve), width).round().astype(int)
     top = np.log(curve[0])
-    # Heights in eighths of a line: a label with one row still shows as the lowest block.
+    # Heights in eighths of a line; a label with one row still shows as the lowest bar.
     level = np.log(curve[ranks - 1]) / top if top > 0 else np.ones(len(ranks))
     eighths = np.maximum((level * height * 8).round().astype(int), 1)
     margin = len(f"{curve[0]:,}")
@@ -43,37 +39,5 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
     lines.append(f"{'':>{margin}} └{'─' * width}")
     last = f"{len(curve):,}"
     axis = f"1{last:>{width - 1}}"
-    lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows a label (log)")
+    lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows per label (log)")
     return "\n".join(lines)
-
-
-def draw_png(counts: np.ndarray, path: str | Path, title: str, tail: int = 5, head: int = 50) -> None:
-    """The same curve as a picture, with the tail and the head shaded."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot") from error
-    path = Path(path)
-    if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"found {path.suffix or 'no suffix'}", expected=".png, .svg or .pdf", path=path)
-    curve = rank_frequency(counts)
-    ranks = np.arange(1, len(curve) + 1)
-    with mpl.rc_context({"font.size": 10}):
-        figure = Figure(figsize=(7, 4.2), dpi=150, layout="constrained")
-        axes = figure.add_subplot()
-        axes.loglog(ranks, curve, color="#1f4e79", linewidth=2)
-        slices = {"head": curve > head, "torso": (curve > tail) & (curve <= head), "tail": curve <= tail}
-        for (name, inside), colour in zip(slices.items(), ("#d9e8f6", "#eef3f8", "#fbe9dd"), strict=True):
-            if inside.any():
-                left, right = ranks[inside][0], ranks[inside][-1]
-                axes.axvspan(max(left - 0.5, 0.8), right + 0.5, color=colour, zorder=0)
-                middle = np.sqrt(max(left - 0.5, 0.8) * (right + 0.5))
-                axes.text(middle, 0.95, f"{name}\n{inside.sum():,}", ha="center", va="top",
-                          transform=axes.get_xaxis_transform())  # fmt: skip
-        axes.set(xlabel="label rank", ylabel="training rows", title=title, xlim=(0.8, None))
-        axes.spines[["top", "right"]].set_visible(False)
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", path=path) from error

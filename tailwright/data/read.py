@@ -1,4 +1,4 @@
-"""`read`: a corpus from whatever a user has, recognised by the names of the files.
+"""`read`: a corpus from a user's files, recognised by their names.
 
 | what | files |
 |---|---|
@@ -9,7 +9,7 @@
 | fastText | `train.txt`, `test.txt` with `__label__` |
 | one file | any row format or fastText, split by seed into 80 % for training and 20 % for test |
 
-Each may be compressed (.gz, .zst). Where a folder has several of these, the first of this table counts.
+Each may be compressed (.gz, .zst). If a folder has several of these, the first in this table counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.formats.cells import split_all
-from tailwright.data.formats.columns import Columns
+from tailwright.data.formats.columns import FileColumns
 from tailwright.data.formats.delimited import read_delimited
 from tailwright.data.formats.fasttext import is_fasttext, read_fasttext
 from tailwright.data.formats.folder import ROW_SUFFIXES, SPLIT_NAMES, Folder
@@ -36,7 +36,7 @@ from tailwright.errors import InputError
 
 TEST_SHARE = 0.2
 
-_READERS: dict[str, Callable[[Path], Columns]] = {
+_READERS: dict[str, Callable[[Path], FileColumns]] = {
     ".jsonl": read_jsonl,
     ".json": read_jsonl,
     ".csv": read_delimited,
@@ -50,9 +50,9 @@ _KNOWN = (
 
 
 def read(path: str | Path, *, seed: int = 0) -> Corpus:
-    """The corpus in a folder or in one file; what is wrong with it is an `InputError` in one line.
+    """The corpus in a folder or in one file; a one-line `InputError` says what is wrong.
 
-    `seed` draws the test rows of a single file, and does nothing to a folder.
+    `seed` draws the test rows of a single file; it does not affect folders.
     """
     return replace(_read(Path(path), seed), source=str(Path(path).resolve()))
 
@@ -86,11 +86,11 @@ def _read_folder(folder: Folder) -> Corpus:
     raise InputError(f"no training rows in this folder (it has {shown})", expected=_KNOWN, path=folder.path)
 
 
-def _read_rows(path: Path) -> Columns:
+def _read_rows(path: Path) -> FileColumns:
     return _READERS[Path(base_name(path.name)).suffix](path)
 
 
-def _corpus(folder: Folder, files: Mapping[str, Columns]) -> Corpus:
+def _corpus(folder: Folder, files: Mapping[str, FileColumns]) -> Corpus:
     labels_path = folder.find_labels()
     labels = space_of(files) if labels_path is None else read_labels(labels_path)
     return Corpus.of_splits(labels, resolve(files, LabelIndex(labels, labels_path)))

@@ -1,4 +1,4 @@
-"""Synonyms as arrays, for kernels that edit texts: what may stand in for one word of a text."""
+"""Synonyms as arrays, for kernels that edit texts: what may replace a single word of a text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import numpy as np
 
 from tailwright.data.cache import cached
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.inflections import exceptions_digest, inflected_synonyms, read_exceptions
-from tailwright.data.synonyms import build_synonyms
+from tailwright.data.synonyms import (
+    build_synonyms,
+    exceptions_digest,
+    inflected_synonyms,
+    read_exceptions,
+)
 from tailwright.data.text.spans import word_spans
 from tailwright.data.text.words import WordTable, frozen, text_buffers
 from tailwright.data.wordnet import load_wordnet
@@ -21,19 +25,19 @@ from tailwright.data.wordnet_files import files_digest, find_wordnet
 from tailwright.kernels.edits import Names
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
-# Raised whenever the same files give other arrays, so that those kept in the cache are made anew.
+# To be raised whenever the same files give other arrays, so that caches are made again.
 VERSION = 1
 
 _NOT_A_TO_Z = re.compile("[^a-z ]")
 
 
 def one_word_names(word: str, names: Iterable[str]) -> list[str]:
-    """The names that are one word as texts have them: not `motor_vehicle`, not `U.S.`."""
+    """The names that are a single word in a text: not `motor_vehicle`, not `U.S.`."""
     return [name for name in names if "_" not in name and len(word_spans(name)) == 1]
 
 
 def plain_names(word: str, names: Iterable[str]) -> list[str]:
-    """The names in small letters a-z and spaces, each once, without the word itself."""
+    """The names in lower-case letters a-z and spaces, each once, without the word itself."""
     plain = (_NOT_A_TO_Z.sub("", re.sub("[_-]", " ", name.lower())) for name in names)
     return [name for name in dict.fromkeys(plain) if name and name != word]
 
@@ -45,36 +49,36 @@ NAMES_OF: Mapping[str, Callable[[str, Iterable[str]], list[str]]] = {
 
 
 def synonym_arrays(table: Mapping[str, Iterable[str]], variant: str) -> Names:
-    """The synonyms of single words that the variant lets through; alphabetic ones come first.
+    """The synonyms of single words that the variant accepts; alphabetic ones come first.
 
     >>> arrays = synonym_arrays({"car": ("auto", "C-4", "motor_car"), "motor_car": ("car",)}, "textattack")
     >>> arrays.starts.tolist(), arrays.alphabetic.tolist(), arrays.name_content.tobytes()
     ([0, 2], [1], b'C-4auto')
     """
     names_of = NAMES_OF[variant]
-    found = {}
+    accepted = {}
     for word, names in table.items():
         if "_" not in word and (kept := names_of(word, names)):
-            found[word] = sorted(kept, key=lambda name: not name.isalpha())  # stable: else as they were
-    place = {name: i for i, name in enumerate(sorted({n for names in found.values() for n in names}))}
-    counts = np.fromiter(map(len, found.values()), np.int64, len(found))
-    alphabetic = (sum(name.isalpha() for name in names) for names in found.values())
+            accepted[word] = sorted(kept, key=lambda name: not name.isalpha())  # stable
+    place = {name: i for i, name in enumerate(sorted({n for names in accepted.values() for n in names}))}
+    counts = np.fromiter(map(len, accepted.values()), np.int64, len(accepted))
+    alphabetic = (sum(name.isalpha() for name in names) for names in accepted.values())
     return _names(
-        list(found),
+        list(accepted),
         list(place),
         np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        np.array([place[n] for names in found.values() for n in names], dtype=np.int32),
-        np.fromiter(alphabetic, np.int64, len(found)),
+        np.array([place[n] for names in accepted.values() for n in names], dtype=np.int32),
+        np.fromiter(alphabetic, np.int64, len(accepted)),
     )
 
 
 def wordnet_arrays(variant: str, inflections: bool) -> Names:
-    """`synonym_arrays` of the WordNet that is installed: read from the cache folder, once a process."""
+    """`synonym_arrays` of the installed WordNet, read from the cache folder once per process."""
     return _arrays_of(find_wordnet(), variant, inflections)
 
 
 def wordnet_digest(inflections: bool) -> str:
-    """Which WordNet is installed, by the contents of the files that `wordnet_arrays` reads."""
+    """A digest of the files that `wordnet_arrays` reads."""
     return _digest_of(find_wordnet(), inflections)
 
 
@@ -103,7 +107,7 @@ def _digest_of(folder: Path, inflections: bool) -> str:
 
 @cache
 def no_synonyms() -> Names:
-    """For operations that ask for none, which then need no WordNet."""
+    """For operations that need no synonyms, so that they need no WordNet."""
     return synonym_arrays({}, "textattack")
 
 

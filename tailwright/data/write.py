@@ -1,7 +1,7 @@
-"""`write`: a corpus as files that tailwright reads back and that other trainers read.
+"""`write`: a corpus as files that tailwright and other trainers can read.
 
-jsonl, csv, tsv and parquet carry everything. The others carry what they can, and the report says what of the
-corpus was lost:
+jsonl, csv, tsv and parquet carry everything. The others carry what they can, and the report says what was
+lost:
 
 | format | files | carries |
 |---|---|---|
@@ -34,7 +34,7 @@ from tailwright.registry import unknown
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.placing import clear_remains, staging, swap
 
-# Each writes a corpus into a folder and says what it could not carry.
+# Each writes a corpus into a folder and returns what it could not carry.
 _WRITERS: dict[str, Callable[[Corpus, Path], tuple[str, ...]]] = {
     "jsonl": partial(write_jsonl, suffix=".jsonl"),
     "jsonl.gz": partial(write_jsonl, suffix=".jsonl.gz"),
@@ -49,7 +49,7 @@ _WRITERS: dict[str, Callable[[Corpus, Path], tuple[str, ...]]] = {
 }
 FORMATS = tuple(_WRITERS)
 
-# What a corpus folder may hold; anything else in a folder that is to be replaced is somebody's own.
+# The files of a corpus folder; a folder that holds anything else is not replaced.
 _OURS = re.compile(
     r"((train|valid|dev|test|labels)\.(jsonl|json|csv|tsv|parquet|txt)|(trn|val|tst|lbl)\.json|Y\.txt"
     r"|(trn|val|tst)_X(_Y)?\.txt|filter_labels_(train|valid|test)\.txt"
@@ -59,7 +59,7 @@ _OURS = re.compile(
 
 @dataclass(frozen=True)
 class WriteReport:
-    """What was written, and what the format could not carry of what was there."""
+    """What was written, and what was lost because the format cannot carry it."""
 
     format: str
     files: tuple[str, ...]
@@ -69,10 +69,10 @@ class WriteReport:
 def write(
     corpus: Corpus, path: str | Path, *, format: str = "jsonl.gz", overwrite: bool = False
 ) -> WriteReport:
-    """Write `corpus` as the folder `path`, whole or not at all.
+    """Write `corpus` as the folder `path`, completely or not at all.
 
-    A folder that is there already and not empty is refused; `overwrite` replaces it if it holds the files of
-    a corpus and nothing else.
+    An existing folder is refused unless it is empty; `overwrite` replaces it if it holds the files of a
+    corpus and nothing else.
     """
     check_format(format)
     for split, data in corpus.splits().items():
@@ -86,7 +86,7 @@ def write(
 
 
 def check_format(name: str) -> None:
-    """InputError with a near miss unless there is a format of that name."""
+    """InputError, with a suggestion, unless there is a format of that name."""
     if name not in _WRITERS:
         raise InputError(unknown("format", name, list(FORMATS)))
 
@@ -95,7 +95,7 @@ def check_format(name: str) -> None:
 def _new_folder(shown: Path, overwrite: bool) -> Iterator[Path]:
     """A hidden sibling that takes the place of `shown` if the block ends without an exception."""
     target = Path(os.path.realpath(shown))
-    made = [parent for parent in target.parents if not parent.exists()]
+    new_parents = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         clear_remains(target)
@@ -107,14 +107,14 @@ def _new_folder(shown: Path, overwrite: bool) -> Iterator[Path]:
             else:
                 staged.rename(target)
     except BaseException:
-        for parent in made:
+        for parent in new_parents:
             with suppress(OSError):
                 parent.rmdir()
         raise
 
 
 def _occupied(target: Path, shown: Path, overwrite: bool) -> bool:
-    """Whether there is a corpus to be replaced; `InputError` where the place is not free."""
+    """Whether there is a corpus to be replaced; `InputError` if the place is not free."""
     if not target.exists():
         return False
     if not target.is_dir():
@@ -124,6 +124,6 @@ def _occupied(target: Path, shown: Path, overwrite: bool) -> bool:
         raise InputError("exists already and is not empty", expected="a new folder", path=shown)
     foreign = next((name for name in names if not _OURS.fullmatch(name)), None)
     if foreign is not None:
-        found = f"holds {foreign}, which is no file of a corpus, so it is not overwritten"
-        raise InputError(found, expected="a new folder", path=shown)
+        problem = f"holds {foreign}, which is no file of a corpus, so it is not overwritten"
+        raise InputError(problem, expected="a new folder", path=shown)
     return bool(names)

@@ -1,124 +1,89 @@
 """AttentionXML's encoder (You et al. 2019): word vectors, dropout, one bidirectional LSTM, dropout.
 
-The LSTM starts from states that are learnt, zero at first, and reads each text from one of its ends to the
-other, so that a text gives the same alone as in any batch.
+The LSTM starts from learnt states, zero at first, and reads each text from both of its ends, so a text gives
+the same alone as in any batch.
 
-torch has this as packed sequences. On the CPU these are read word by word; a batch that is just padded goes
-through one fused kernel. So each direction is an LSTM of its own over padded rows: the one from the end reads
-rows that are turned round within their own length, and whatever is read behind a row is set to zero. For 20
-rows of 90 to 100 words, a forward and a backward pass take 0.35 of the time of packed ones, a forward pass
-alone 0.7 (width 300, hidden 256, one thread).
+torch reads packed sequences word by word on the CPU, while a batch that is just padded goes through one fused
+kernel. So each direction is an LSTM of its own over padded rows: the one from the end reads rows that are
+reversed within their own length, and what is read behind a row is set to zero. For 20 rows of 90 to 100
+words, a forward and a backward pass take 0.35 of the time of packed ones, a forward pass alone 0.7 (width
+300, hidden 256, one thread).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.encoders.dropout import dropped
-from tailwright.encoders.row_table import RowTable
-from tailwright.encoders.word_embedding import WordEmbedding
+from tailwright.encoders.dropout import Dropout
+from tailwright.encoders.encoded import Encoded
+from tailwright.encoders.mixing import Mixing, mixed_at
+from tailwright.encoders.settings import BiLstmSettings
+from tailwright.encoders.words import WordEmbedding
 from tailwright.streams import stream
 
 
-@dataclass(frozen=True)
-class BiLstmSettings:
-    """The encoder's size.
+class BiLstm(nn.Module):
+    """Rows of word ids to a state a word: (rows, words, 2 hidden).
 
-    | setting | meaning |
-    |---|---|
-    | `hidden` | width of the LSTM in each direction; the encoder gives twice that |
-    | `drop_words`, `drop_states` | dropout on word vectors, and on what the LSTM gives |
+    `table` (ids, width) float32 holds the word vectors to start from (`data.text.word_vectors.word_table`).
+    Weights are drawn as torch draws them, from the stream `name`.
     """
 
-    hidden: int = 256
-    drop_words: float = 0.2
-    drop_states: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.hidden < 1:
-            raise ValueError(f"hidden must be >= 1, got {self.hidden}")
-        for name in ("drop_words", "drop_states"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
-
-
-class BiLstm:
-    """Rows of word ids to a vector a word: (rows, words, 2 hidden).
-
-    `table` (ids, width) float32 holds the word vectors to start from (`data.text.word_vectors.word_table`);
-    padding is never looked up. Weights are drawn as torch draws them, from the stream `name`.
-    """
+    by_token: ClassVar[bool] = True
+    mix_points: ClassVar[tuple[str, ...]] = ("embeddings", "output")
 
     def __init__(
         self, table: np.ndarray, settings: BiLstmSettings, *, seed: int, name: str = "bilstm"
     ) -> None:
-        self.settings = settings
-        self.words = WordEmbedding(RowTable(table), settings.drop_words)
+        super().__init__()
+        self.words = WordEmbedding(table, settings.drop_words)
+        self.width = 2 * settings.hidden
         self.directions = nn.ModuleDict(
             {end: nn.LSTM(self.words.width, settings.hidden, batch_first=True) for end in ("start", "end")}
         )
         random, bound = stream(seed, name), np.float32(settings.hidden**-0.5)
         with torch.no_grad():
-            for part in self.directions.parameters():
-                drawn = random.random(tuple(part.shape), dtype=np.float32)
-                part.copy_(torch.from_numpy(bound * (2 * drawn - 1)))
-        self.states = nn.Parameter(torch.zeros(2, 2, settings.hidden))  # (direction, hidden or cell, hidden)
-
-    @property
-    def by_token(self) -> bool:
-        return True
-
-    @property
-    def width(self) -> int:
-        """The size of the last axis of what is given."""
-        return 2 * self.settings.hidden
+            for weight in self.directions.parameters():
+                drawn = random.random(tuple(weight.shape), dtype=np.float32)
+                weight.copy_(torch.from_numpy(bound * (2 * drawn - 1)))
+        # (direction, hidden or cell, hidden)
+        self.first_states = nn.Parameter(torch.zeros(2, 2, settings.hidden))
+        self.dropout = Dropout(settings.drop_states)
 
     @property
     def device(self) -> torch.device:
-        return self.states.device
+        return self.first_states.device
 
-    def to(self, device: torch.device) -> BiLstm:
-        """Moves the weights; the parts stay the same. The table of words stays on the CPU."""
-        self.directions.to(device)
-        self.states.data = self.states.data.to(device)
-        return self
-
-    def parts(self, prefix: str) -> Mapping[str, RowTable | torch.Tensor]:
-        """The table of words, the LSTM from each end and their first states, by name."""
-        lstm = {f"{prefix}.from_{name}": part for name, part in self.directions.named_parameters()}
-        return {f"{prefix}.words": self.words.table, **lstm, f"{prefix}.states": self.states}
-
-    def __call__(self, batch: TokenBatch, random: np.random.Generator | None = None) -> torch.Tensor:
-        """(rows, longest, 2 hidden), zero behind the end of a row; its mask is `batch.inside`.
-
-        `random` is the batch's stream in training.
-        """
-        vectors = self.words.padded(batch, random, self.device)
-        turn = torch.from_numpy(turned_places(batch.lengths, batch.ids.shape[1])).to(self.device)
-        inside = torch.from_numpy(batch.inside).to(self.device)[:, :, None]
+    def forward(self, batch: TokenBatch, mixing: Mixing | None = None) -> Encoded:
+        """States (rows, longest, 2 hidden), zero behind the end of a row."""
+        mask = torch.from_numpy(batch.inside).to(self.device)
+        vectors, mixed = mixed_at("embeddings", mixing, self.words(batch, self.device), mask)
+        assert mixed is not None
+        lengths = batch.lengths if mixed is mask else mixed.sum(1).cpu().numpy()
+        reverse = torch.from_numpy(reversed_places(lengths, vectors.shape[1])).to(self.device)
         from_start = self._read("start", vectors, 0)
-        from_end = _taken(self._read("end", _taken(vectors, turn), 1), turn)
-        read = torch.cat([from_start, from_end], dim=2)  # (rows, longest, 2 hidden)
-        return dropped(read.masked_fill(~inside, 0), self.settings.drop_states, random)
+        from_end = _at(self._read("end", _at(vectors, reverse), 1), reverse)
+        states = torch.cat([from_start, from_end], dim=2)  # (rows, longest, 2 hidden)
+        states = self.dropout(states.masked_fill(~mixed[:, :, None], 0))
+        return Encoded(*mixed_at("output", mixing, states, mixed))
 
     def _read(self, end: str, vectors: torch.Tensor, direction: int) -> torch.Tensor:
         """(rows, longest, hidden) of one direction."""
-        states = self.states[direction].unsqueeze(1)  # (hidden or cell, 1, hidden)
-        first, cell = states.expand(-1, len(vectors), -1).contiguous()
-        read: torch.Tensor = self.directions[end](vectors, (first[None], cell[None]))[0]
-        return read
+        first_states = self.first_states[direction].unsqueeze(1)  # (hidden or cell, 1, hidden)
+        hidden, cell = first_states.expand(-1, len(vectors), -1).contiguous()
+        states: torch.Tensor = self.directions[end](vectors, (hidden[None], cell[None]))[0]
+        return states
 
 
-def turned_places(lengths: np.ndarray, longest: int) -> np.ndarray:
-    """(rows, longest) int64: where each place of a row is when the row is turned round, padding where it was.
+def reversed_places(lengths: np.ndarray, longest: int) -> np.ndarray:
+    """(rows, longest) int64: where each place of a row is when the row is reversed; padding stays behind.
 
-    >>> turned_places(np.array([3, 1]), 4).tolist()
+    >>> reversed_places(np.array([3, 1]), 4).tolist()
     [[2, 1, 0, 3], [0, 1, 2, 3]]
     """
     places = np.arange(longest)
@@ -126,6 +91,6 @@ def turned_places(lengths: np.ndarray, longest: int) -> np.ndarray:
     return np.where(places < ends, ends - 1 - places, places)
 
 
-def _taken(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def _at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """The values (rows, longest, width) of each row at `places` (rows, longest)."""
     return values.gather(1, places[:, :, None].expand(-1, -1, values.shape[2]))

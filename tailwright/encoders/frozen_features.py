@@ -91,6 +91,7 @@ def frozen_features(
     if precision not in get_args(Precision):
         raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
     started = time.monotonic()
+    encoder.eval()
     by_token = encoder.by_token
     offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
     place = folder / f"frozen-{_key(encoder, rows, precision)}"
@@ -146,8 +147,8 @@ def _encoded(encoder: TransformerEncoder, rows: TokenRows, first: int, last: int
     lengths = rows.lengths[first:last]
     each: list[np.ndarray] = [np.empty(0)] * (last - first)
     for places in chunks(lengths, TOKENS_A_PASS):
-        given = encoder(rows.batch(first + places)).cpu().numpy()
-        for place, features in zip(places.tolist(), given, strict=True):
+        states = encoder(rows.batch(first + places)).states.cpu().numpy()
+        for place, features in zip(places.tolist(), states, strict=True):
             each[place] = features[: lengths[place]] if encoder.by_token else features[None]
     return np.concatenate(each)
 

@@ -1,14 +1,13 @@
-"""What a classifier's head reads of a text, and the two ways to it: the encoder at work, or kept features.
+"""How the rows of a corpus are read while a network learns: by the encoder, or from kept features.
 
-| rows | are read by | gradients reach the encoder |
+| reader | reads | gradients reach the encoder |
 |---|---|---|
-| `TokenReader` | the encoder, anew for each batch | yes |
-| `FeatureReader` | looking up what a frozen encoder gave (`frozen_features`) | no |
+| `TokenReader` | by the encoder, anew for each batch | yes |
+| `FeatureReader` | what a frozen encoder gave once (`frozen_features`) | no |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,12 +15,13 @@ import numpy as np
 import torch
 
 from tailwright.data.text.sequences import TokenBatch, TokenRows
+from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.frozen_features import FrozenFeatures
-from tailwright.encoders.row_table import RowTable
+from tailwright.encoders.mixing import Mixing, mixed_at
 
 
 class TextEncoder(Protocol):
-    """Rows of token ids to vectors: (rows, tokens, width) if `by_token`, else (rows, width)."""
+    """A module that turns rows of token ids into states: a state a token if `by_token`, else one a text."""
 
     @property
     def by_token(self) -> bool: ...
@@ -32,32 +32,10 @@ class TextEncoder(Protocol):
     @property
     def device(self) -> torch.device: ...
 
-    def to(self, device: torch.device) -> TextEncoder:
-        """Moves the weights; the parts stay the same."""
-        ...
+    @property
+    def mix_points(self) -> tuple[str, ...]: ...
 
-    def parts(self, prefix: str) -> Mapping[str, RowTable | torch.Tensor]:
-        """The weights by name."""
-        ...
-
-    def __call__(self, batch: TokenBatch, random: np.random.Generator | None = None) -> torch.Tensor:
-        """What it gives of a batch; with `random`, the batch's stream, as in training."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """What was read of some texts."""
-
-    states: torch.Tensor  # (rows, tokens, width), or (rows, width)
-    mask: torch.Tensor | None  # (rows, tokens) bool: where a token is; None where states are not of tokens
-
-
-def read(encoder: TextEncoder, batch: TokenBatch, random: np.random.Generator | None = None) -> Read:
-    """What the encoder reads of a batch."""
-    states = encoder(batch, random)
-    inside = torch.from_numpy(batch.inside).to(states.device) if encoder.by_token else None
-    return Read(states, inside)
+    def __call__(self, batch: TokenBatch, mixing: Mixing | None = None) -> Encoded: ...
 
 
 class RowReader(Protocol):
@@ -68,12 +46,15 @@ class RowReader(Protocol):
         """(rows,) what each costs to read, in tokens."""
         ...
 
-    def __call__(self, rows: np.ndarray, random: np.random.Generator | None = None) -> Read: ...
+    @property
+    def mix_points(self) -> tuple[str, ...]: ...
+
+    def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded: ...
 
 
 @dataclass(frozen=True, eq=False)
 class TokenReader:
-    """Has the encoder read the rows, in training with `random`."""
+    """Has the encoder read the rows."""
 
     encoder: TextEncoder
     tokens: TokenRows
@@ -82,21 +63,26 @@ class TokenReader:
     def lengths(self) -> np.ndarray:
         return self.tokens.lengths
 
-    def __call__(self, rows: np.ndarray, random: np.random.Generator | None = None) -> Read:
-        return read(self.encoder, self.tokens.batch(rows), random)
+    @property
+    def mix_points(self) -> tuple[str, ...]:
+        return self.encoder.mix_points
+
+    def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded:
+        return self.encoder(self.tokens.batch(rows), mixing)
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureReader:
-    """Looks the rows up; there is nothing that `random` could change."""
+    """Looks the rows up."""
 
     features: FrozenFeatures
     device: torch.device
+    mix_points = ("output",)
 
     @property
     def lengths(self) -> np.ndarray:
         return self.features.lengths
 
-    def __call__(self, rows: np.ndarray, random: np.random.Generator | None = None) -> Read:
+    def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded:
         mask = self.features.mask(rows).to(self.device) if self.features.by_token else None
-        return Read(self.features.batch(rows).to(self.device), mask)
+        return Encoded(*mixed_at("output", mixing, self.features.batch(rows).to(self.device), mask))

@@ -6,34 +6,55 @@ matrix's full size is ever zeroed, multiplied or searched; `tailwright.training.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
+from torch import nn
 
 
-class RowTable:
-    """`weight` (rows, width) float32. Ask for rows once a batch; after the backward pass `take_gradient`."""
+class RowTable(nn.Module):
+    """`weight` (rows, width) float32. Ask for rows once a batch; after the backward pass `take_gradient`.
+
+    The table stays on the CPU wherever the network is moved to; the rows of a batch are moved instead.
+    """
 
     def __init__(self, weight: np.ndarray) -> None:
+        super().__init__()
         if weight.ndim != 2 or weight.dtype != np.float32:
             raise ValueError(f"weight must be float32 (rows, width), got {weight.dtype} {weight.shape}")
-        self.weight = np.ascontiguousarray(weight)
+        # Without a gradient of its own: that of the batch's rows is collected here instead.
+        self.weight = nn.Parameter(torch.from_numpy(np.ascontiguousarray(weight)), requires_grad=False)
         self.frozen = False
-        self._touched: np.ndarray | None = None
+        self._ids: np.ndarray | None = None
         self._leaf: torch.Tensor | None = None
 
-    def rows(self, ids: np.ndarray) -> torch.Tensor:
-        """(len(ids), width): the rows at the distinct `ids`, as a leaf that collects their gradient."""
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def array(self) -> np.ndarray:
+        """(rows, width) float32: the weights, which share their memory."""
+        return self.weight.detach().numpy()
+
+    def forward(self, ids: np.ndarray) -> torch.Tensor:
+        """(len(ids), width): the rows at the distinct `ids`; in training, a leaf that collects a gradient."""
+        leaf = torch.from_numpy(self.array[ids])
+        if not self.training or self.frozen or not torch.is_grad_enabled():
+            return leaf
         if self._leaf is not None:
             raise RuntimeError("the rows of a table are asked for once a batch")
-        leaf = torch.from_numpy(self.weight[ids])
-        if not self.frozen:
-            self._touched, self._leaf = ids, leaf.requires_grad_()
+        self._ids, self._leaf = ids, leaf.requires_grad_()
         return leaf
 
     def take_gradient(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """(row ids, gradient) of the batch since the last call, or None where nothing reached the table."""
-        touched, leaf = self._touched, self._leaf
-        self._touched = self._leaf = None
-        if touched is None or leaf is None or leaf.grad is None:
+        """(row ids, gradient) of the batch since the last call, None where no gradient reached the table."""
+        ids, leaf = self._ids, self._leaf
+        self._ids = self._leaf = None
+        if ids is None or leaf is None or leaf.grad is None:
             return None
-        return touched, leaf.grad.numpy()
+        return ids, leaf.grad.numpy()
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> RowTable:
+        return self

@@ -4,8 +4,6 @@
 |---|---|---|
 | training | `bucketed_order` | the rows of an epoch; each `batch` of them in turn are of similar length |
 | prediction | `chunks`, then `put_back` | groups, the longest rows first; results in the order of the rows |
-
-`padding_share` says what is left to be saved.
 """
 
 from __future__ import annotations
@@ -62,17 +60,6 @@ def put_back(groups: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.
     ordered = np.empty_like(together)
     ordered[np.concatenate(groups)] = together
     return ordered
-
-
-def padding_share(lengths: np.ndarray, batches: Sequence[np.ndarray]) -> float:
-    """The share of all padded batches that is padding.
-
-    >>> padding_share(np.array([1, 3, 2]), [np.array([0, 1]), np.array([2])])
-    0.25
-    """
-    held = sum(len(rows) * int(lengths[rows].max(initial=0)) for rows in batches)
-    inside = sum(int(lengths[rows].sum()) for rows in batches)
-    return 1 - inside / max(held, 1)
 
 
 def batch_tensors(batch: TokenBatch, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

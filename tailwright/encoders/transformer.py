@@ -1,15 +1,15 @@
 """Transformer encoders: any that transformers knows, from a hub id, a folder or a package.
 
-A text is its tokens with the special ones around them; an empty text is the special ones alone. What the
-encoder gives of a batch of them is one of these, with width d:
+A text is its tokens with the special ones around them; an empty text is the special ones alone. The states of
+a batch of texts are one of these, with width d:
 
-| kind | gives | is |
+| kind | shape | states |
 |---|---|---|
 | `tokens` | (rows, tokens, d) | the last hidden states, for attention over tokens |
 | `first` | (rows, d) | the last hidden state of the first token, which is [CLS] or `<s>` in most encoders |
 | `first-of-five` | (rows, 5 d) | the first token's hidden states in the last five layers, last one first |
 
-The third is what LightXML reads. There is no pooler: it is taken out. Weights are float32.
+LightXML reads the third. There is no pooler: it is removed. Weights are float32.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-import numpy as np
 import torch
 from torch import nn
 
 from tailwright.data.text.huggingface import FILE, HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.encoders.dropout import quick_masks, torch_draws_from
+from tailwright.encoders.dropout import current_stream, quick_masks, torch_draws_from
+from tailwright.encoders.encoded import Encoded
+from tailwright.encoders.mixing import Mixing, mixed_at
 from tailwright.encoders.token_batches import batch_tensors
 from tailwright.errors import InputError, quoted
 from tailwright.pretrained import weights_folder
 from tailwright.pretrained.quiet import quiet_libraries
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.store.shared import content_key
-
-if TYPE_CHECKING:
-    from tailwright.store import FolderReader, FolderWriter
 
 Kind = Literal["tokens", "first", "first-of-five"]
 
@@ -51,8 +50,8 @@ _NOT_KEPT = {
 }
 
 
-class TransformerEncoder:
-    """A transformer, its tokenizer, and what it gives.
+class TransformerEncoder(nn.Module):
+    """A transformer, its tokenizer, and which states it gives.
 
     | argument | meaning |
     |---|---|
@@ -69,12 +68,15 @@ class TransformerEncoder:
         max_tokens: int = 512,
         checkpointing: bool = False,
     ) -> None:
+        super().__init__()
         if kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be >= 1, got {max_tokens}")
         model.pooler = None
-        self.model, self.tokenizer, self.kind = model.eval(), tokenizer, kind
+        self.model, self.tokenizer, self.kind = model, tokenizer, kind
+        self.checkpointing = checkpointing
+        self.eval()
         self.max_tokens = min(max_tokens, _positions(model))
         states = int(model.config.num_hidden_layers) + 1
         if LAYERS_OF.get(kind, 1) > states:
@@ -118,14 +120,22 @@ class TransformerEncoder:
     def device(self) -> torch.device:
         return next(iter(self.model.parameters())).device
 
-    def to(self, device: torch.device) -> TransformerEncoder:
-        """Moves the weights; the parts stay the same tensors."""
-        self.model.to(device)
-        return self
+    @property
+    def mix_points(self) -> tuple[str, ...]:
+        """Where states can be mixed; a layer that is computed again for its gradient is no such place."""
+        return ("output",) if self.checkpointing else (*self._points(), "output")
 
-    def parts(self, prefix: str) -> Mapping[str, torch.Tensor]:
-        """The weights by name. Those that a phase does not train are frozen while it runs."""
-        return {f"{prefix}.{name}": part for name, part in self.model.named_parameters()}
+    def _points(self) -> dict[str, nn.Module]:
+        """The modules whose outputs can be mixed, by the name of the mix point."""
+        embeddings = getattr(self.model, "embeddings", None)
+        points = {} if embeddings is None else {"embeddings": embeddings}
+        return points | {f"layer-{place}": layer for place, layer in enumerate(self._layers(), 1)}
+
+    def _layers(self) -> nn.ModuleList:
+        """The layers, from first to last."""
+        depth = int(self.model.config.num_hidden_layers)
+        lists = (module for module in self.model.modules() if isinstance(module, nn.ModuleList))
+        return next(layers for layers in lists if len(layers) == depth)
 
     def identity(self) -> str:
         """A digest of the architecture and of the weights as they are now."""
@@ -133,45 +143,36 @@ class TransformerEncoder:
         flat = [part for pair in weights for part in pair]
         return content_key(json.dumps(self._configuration(), sort_keys=True), *flat)
 
-    def __call__(self, batch: TokenBatch, random: np.random.Generator | None = None) -> torch.Tensor:
-        """What `kind` says, of a batch; with `random`, the batch's stream, as in training with dropout.
-
-        With all parts frozen no gradient is kept; then leave `random` out, for features that do not change.
-        """
+    def forward(self, batch: TokenBatch, mixing: Mixing | None = None) -> Encoded:
+        """What `kind` says, of a batch; in training mode with dropout, drawn from the batch's stream."""
         ids, mask = batch_tensors(batch, self.device)
-        if random is None:
-            self.model.eval()
-            return self._features(ids, mask)
-        self.model.train()
-        with torch_draws_from(random, self.device):
-            return self._features(ids, mask)
+        if not self.training:
+            return self._encoded(ids, mask, mixing)
+        with torch_draws_from(current_stream(), self.device):
+            return self._encoded(ids, mask, mixing)
 
     def _computing_again(self) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-        """The contexts of a layer: in `__call__`, and when it is computed again for gradients."""
+        """The contexts of a layer: in `forward`, and when it is computed again for its gradient."""
         return nullcontext(), quick_masks(self.device)
 
-    def _features(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        several = self.kind == "first-of-five"
-        found = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=several)
-        if several:
-            return first_of_last(found.hidden_states, LAYERS_OF[self.kind])
-        states: torch.Tensor = found.last_hidden_state
-        return states if self.kind == "tokens" else states[:, 0]
+    def _encoded(self, ids: torch.Tensor, mask: torch.Tensor, mixing: Mixing | None) -> Encoded:
+        with _MixedLayers(self._layers(), self._points(), mask, mixing) as layers:
+            last: torch.Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        if self.kind == "tokens":
+            return Encoded(*mixed_at("output", mixing, last, layers.mask))
+        states = [*layers.inputs, last] if self.kind == "first-of-five" else [last]
+        return Encoded(*mixed_at("output", mixing, first_of_last(states, LAYERS_OF[self.kind])))
 
     def save(self, folder: FolderWriter) -> None:
-        """Writes configuration, weights and tokenizer, so that nothing pretrained is needed any more."""
+        """Writes configuration and tokenizer; the weights are written with those of the network."""
         folder.json("encoder.json", {"kind": self.kind, "max_tokens": self.max_tokens})
         folder.json("config.json", self._configuration())
-        weights = {name: part.detach().cpu().numpy() for name, part in self.model.named_parameters()}
-        folder.tensors("encoder", weights)
         self.tokenizer.save(folder.sub("tokenizer"))
 
     @staticmethod
     def load(folder: FolderReader) -> TransformerEncoder:
-        """What `save` wrote, checked."""
+        """An encoder of the shape that `save` wrote, whose weights are still to be loaded."""
         from transformers import AutoConfig, AutoModel
-
-        from tailwright.store import DamagedFolderError
 
         chosen, content = folder.json("encoder.json"), folder.json("config.json")
         with quiet_libraries(), torch.random.fork_rng(devices=()):
@@ -189,18 +190,68 @@ class TransformerEncoder:
                 raise DamagedFolderError(
                     f"no encoder ({reason})", expected="a saved encoder", path=folder.path
                 ) from error
-        parts = dict(model.named_parameters())
-        saved = folder.tensors("encoder", shapes={name: tuple(part.shape) for name, part in parts.items()})
-        for name, array in saved.items():
-            if array.dtype != np.float32 or not bool(np.isfinite(array).all()):
-                path = folder.path / "encoder.safetensors"
-                raise DamagedFolderError(f"{name} of {array.dtype}", expected="finite float32", path=path)
-            parts[name].detach().copy_(torch.from_numpy(array))
         return encoder
 
     def _configuration(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.model.config.to_json_string(use_diff=False))
         return {name: value for name, value in content.items() if name not in _NOT_KEPT}
+
+
+class _MixedLayers:
+    """Within the block the layers' inputs are kept, and the states at the mixing's point are mixed.
+
+    Layers behind that point attend to the tokens of the mixed rows.
+    """
+
+    def __init__(
+        self,
+        layers: nn.ModuleList,
+        points: Mapping[str, nn.Module],
+        mask: torch.Tensor,
+        mixing: Mixing | None,
+    ) -> None:
+        self.mask, self.inputs = mask, list[torch.Tensor]()
+        self._layers, self._first_mask, self._mixing = layers, mask, mixing
+        self._point = None if mixing is None else points.get(mixing.point)
+
+    def __enter__(self) -> _MixedLayers:
+        self._hooks = [
+            layer.register_forward_pre_hook(self._enter, with_kwargs=True) for layer in self._layers
+        ]
+        if self._point is not None:
+            self._hooks.append(self._point.register_forward_hook(self._mix))
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    def _enter(
+        self, layer: nn.Module, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        self.inputs.append(args[0] if args else named["hidden_states"])
+        if self.mask is self._first_mask:
+            return None
+        if "attention_mask" in named:
+            return args, {**named, "attention_mask": self._for_layer(named["attention_mask"])}
+        return (args[0], self._for_layer(args[1]), *args[2:]), named
+
+    def _mix(self, layer: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        assert self._mixing is not None
+        states = output[0] if isinstance(output, tuple) else output
+        mixed, mask = self._mixing.activations(states, self.mask)
+        assert mask is not None
+        self.mask = mask
+        return (mixed, *output[1:]) if isinstance(output, tuple) else mixed
+
+    def _for_layer(self, before: torch.Tensor | None) -> torch.Tensor | None:
+        """The mask in the form that the layer was to get: None where no row is padded, bool, or added."""
+        if before is None:
+            return None
+        mask = self.mask[:, None, None].expand_as(before)
+        if before.dtype == torch.bool:
+            return mask
+        return torch.zeros_like(before).masked_fill(~mask, torch.finfo(before.dtype).min)
 
 
 def first_of_last(states: Sequence[torch.Tensor], layers: int) -> torch.Tensor:

@@ -1,153 +1,65 @@
-"""Loss and gradients of a head in one go over blocks of labels, so that nothing of all labels is ever alive.
+"""The binary cross-entropy of a block of logits, with its gradient.
 
-A block is scored, its loss and slopes are taken, and the slopes are pulled back to the head's tensors before
-the next block begins. What stays are the gradients, each of the size of its tensor. They are made along with
-the loss and wait for `backward`, which costs nothing more.
+No dense matrix of targets is built. With t the target of a pair, w the weight of its row and s its logit, the
+loss is the sum of w (softplus(s) - t s) over all pairs that are not ignored, and its gradient is
+w (sigmoid(s) - t): soft targets stay as they are, and the gradient of an ignored pair is exactly zero, be it
+a positive or not.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, get_args
-
 import numpy as np
 import torch
+from torch.nn import functional
 
-from tailwright.evaluation.ranking import TopK
-from tailwright.heads.batch_targets import BatchTargets, BlockLoss
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.heads.columns import Columns
-from tailwright.heads.running_top_k import RunningTopK
-
-Mean: TypeAlias = Literal["pairs", "rows"]
 
 
-class HeadPass(ABC):
-    """A head at work on one batch.
+class BlockLoss:
+    """The cross-entropy of a batch's logits, block of columns by block."""
 
-    `tensors` are what it reads, then the head's own; `wanted` says which of them need a gradient. `tables`
-    are the places of those among them that have a row a label.
-    """
+    def __init__(self, targets: BatchTargets, columns: Columns, device: torch.device) -> None:
+        learnt = targets.learnt()
+        positives = columns.find(learnt.rows, learnt.labels)
+        self._positives = _Places(learnt.rows, positives, device)
+        self._values = torch.from_numpy(learnt.values[self._positives.order]).to(device)
+        padded_rows, padded_columns = columns.padding()
+        ignored = columns.find(targets.ignored_rows, targets.ignored)
+        self._ignored = _Places(
+            np.concatenate([targets.ignored_rows, padded_rows]),
+            np.concatenate([ignored, padded_columns]),
+            device,
+        )
+        self._weights = torch.from_numpy(targets.weights).to(device)
 
-    scale = 1.0  # what slopes are multiplied with on their way into the gradients of tables
-
-    def __init__(
-        self,
-        columns: Columns,
-        width: int,
-        tensors: Sequence[torch.Tensor],
-        wanted: Sequence[bool],
-        tables: Sequence[int],
-    ) -> None:
-        self.columns, self.width, self.tables = columns, max(width, 1), tables
-        self.gradients: list[torch.Tensor | None] = []
-        for place, (tensor, asked) in enumerate(zip(tensors, wanted, strict=True)):
-            # Of all labels each row is written, once.
-            make = torch.empty if place in tables and columns.candidates is None else torch.zeros
-            precision, device = sum_precision(tensor.dtype), tensor.device
-            self.gradients.append(make(tensor.shape, dtype=precision, device=device) if asked else None)
-
-    @abstractmethod
-    def scores(self, start: int, end: int) -> torch.Tensor:
-        """(batch, block): the scores of these columns."""
-
-    @abstractmethod
-    def pull(self, slopes: torch.Tensor) -> None:
-        """Add the gradients of the block scored last, given the slopes (batch, block) of its scores.
-
-        What `scores` kept for this may be overwritten.
-        """
-
-    def add_to_table(self, place: int, start: int, end: int, slopes: torch.Tensor) -> None:
-        """Add slopes of a block's labels to the gradient of the table at that place, if it is wanted."""
-        gradient = self.gradients[place]
-        if gradient is not None:
-            self.columns.put(gradient, start, end, slopes, self.scale)
+    def __call__(self, logits: torch.Tensor, start: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """(sum, gradient) of the logits (batch, block) of the columns from `start` to `end`."""
+        weights = self._weights.to(logits.dtype)
+        positives, taken = self._positives.block(start, end)
+        ignored, _ = self._ignored.block(start, end)
+        values = self._values[taken].to(logits.dtype)
+        gradient = torch.sigmoid(logits)
+        gradient.index_put_(positives, -values, accumulate=True)
+        gradient.mul_(weights[:, None]).index_put_(ignored, gradient.new_zeros(()))
+        of_negatives = functional.softplus(logits).index_put_(ignored, logits.new_zeros(()))
+        of_positives = (logits[positives] * values) @ weights[positives[0]]
+        # A block's sum is exact to float32; the blocks are added in float64.
+        return (of_negatives.sum(1) @ weights).double() - of_positives.double(), gradient
 
 
-MakePass: TypeAlias = Callable[[Sequence[torch.Tensor], Sequence[bool]], HeadPass]
+class _Places:
+    """Places (row, column) in a batch's logits by column, without those whose column is -1."""
 
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, device: torch.device) -> None:
+        kept = np.flatnonzero(columns >= 0)
+        self.order = kept[np.argsort(columns[kept], kind="stable")]
+        self._sorted = columns[self.order]
+        self._rows = torch.from_numpy(rows[self.order]).to(device)
+        self._columns = torch.from_numpy(self._sorted).to(device)
 
-def loss_in_blocks(
-    make: MakePass, tensors: Sequence[torch.Tensor], targets: BatchTargets, mean: Mean
-) -> torch.Tensor:
-    """Binary cross-entropy over all columns.
-
-    `mean` "pairs" divides the sum by the number of scores (of rows times labels, as papers have it; of the
-    lists' entries where rows have lists), "rows" by the number of rows. Ignored pairs and weights leave the
-    divisor as it is.
-    """
-    if mean not in get_args(Mean):
-        raise ValueError(f"mean must be one of {', '.join(get_args(Mean))}, got {mean!r}")
-    # Inside of a Function nothing says any more whether a graph is wanted.
-    wanted = [tensor.requires_grad and torch.is_grad_enabled() for tensor in tensors]
-    loss: torch.Tensor = _InBlocks.apply(make, wanted, targets, mean, *tensors)  # type: ignore[no-untyped-call]
-    return loss
-
-
-@torch.no_grad()
-def scores_in_blocks(make: MakePass, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """(batch, columns): all scores, without a graph; minus infinity where a list is padded."""
-    work = make(tensors, [False] * len(tensors))
-    columns = work.columns
-    parts = [work.scores(start, end) for start, end in columns.blocks(work.width)]
-    found = torch.cat(parts, 1) if parts else tensors[0].new_empty(columns.rows, 0)
-    rows, places = columns.padding()
-    return found.index_put_((rows, places), found.new_tensor(-torch.inf))
-
-
-@torch.no_grad()
-def top_k_in_blocks(make: MakePass, tensors: Sequence[torch.Tensor], k: int) -> TopK:
-    """The k best of all labels of each row, equal scores by smaller label."""
-    work = make(tensors, [False] * len(tensors))
-    best = RunningTopK(work.columns.rows, k)
-    for start, end in work.columns.blocks(work.width):
-        scores: np.ndarray = work.scores(start, end).cpu().numpy()
-        best.add(scores, start)
-    return best.found
-
-
-class _InBlocks(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        context: Any,
-        make: MakePass,
-        wanted: Sequence[bool],
-        targets: BatchTargets,
-        mean: Mean,
-        *tensors: torch.Tensor,
-    ) -> torch.Tensor:
-        # Products are in the precision of the hidden states; autocast would choose again for every block.
-        with torch.autocast(tensors[0].device.type, enabled=False):
-            work = make([tensor.detach() for tensor in tensors], wanted)
-            columns = work.columns
-            loss_of = BlockLoss(targets, columns)
-            # Slopes of single pairs are of the order of 1 and fit float16; only their sums are divided.
-            work.scale = 1 / max(columns.pairs if mean == "pairs" else columns.rows, 1)
-            total = torch.zeros((), dtype=torch.float64, device=tensors[0].device)
-            for start, end in columns.blocks(work.width):
-                value, slopes = loss_of(work.scores(start, end), start, end)
-                total += value
-                if any(wanted):
-                    work.pull(slopes)
-            for place, gradient in enumerate(work.gradients):
-                if gradient is not None and place not in work.tables:
-                    gradient.mul_(work.scale)
-        context.save_for_backward(*work.gradients)
-        context.precisions = [tensor.dtype for tensor in tensors]
-        return (total * work.scale).to(sum_precision(tensors[0].dtype))
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        factor = float(gradients[0])
-        found = []
-        for slopes, precision in zip(context.saved_tensors, context.precisions, strict=True):
-            if slopes is not None and factor != 1:
-                slopes = slopes * factor
-            found.append(None if slopes is None else slopes.to(precision))
-        return None, None, None, None, *found
-
-
-def sum_precision(precision: torch.dtype) -> torch.dtype:
-    """What sums are kept in: float32, or float64 where that is given."""
-    return torch.promote_types(precision, torch.float32)
+    def block(self, start: int, end: int) -> tuple[tuple[torch.Tensor, torch.Tensor], slice]:
+        """(rows, columns counted from `start`) of the columns from `start` to `end`; where these stand."""
+        first, last = np.searchsorted(self._sorted, [start, end])
+        taken = slice(int(first), int(last))
+        return (self._rows[taken], self._columns[taken] - start), taken

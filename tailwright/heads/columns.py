@@ -1,108 +1,113 @@
-"""Columns: which labels the scores of a batch are for, and where the rows of label tables belong to them.
+"""`Columns`: which labels the logits of a batch are of, and where they stand in the tables of labels.
 
-| candidates | the columns of a batch's scores are |
+| candidates | the columns of a batch's logits are |
 |---|---|
 | none | all labels, in order |
-| (block,) | these labels, the same for every row |
-| (batch, width) | each row's own labels, -1 where its list is padded |
-
-Candidates are row numbers of the tables that a head holds, so a head over some rows of a large table takes
-places among those rows.
+| (columns,) | these labels, the same for every row |
+| (rows, columns) | each row's list of labels, -1 where it is padded |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
+import numpy as np
 import torch
 
 
 class Columns:
-    """The columns of the scores of `rows` texts against tables of that many `labels`."""
+    """The columns of the logits of `rows` texts over tables that have a row for each of `labels` labels."""
 
-    def __init__(self, rows: int, labels: int, candidates: torch.Tensor | None = None) -> None:
-        if candidates is not None:
-            _check(candidates, rows, labels)
+    def __init__(
+        self,
+        rows: int,
+        labels: int,
+        candidates: np.ndarray | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
         self.rows, self.labels, self.candidates = rows, labels, candidates
-
-    @property
-    def own(self) -> bool:
-        """Whether each row has a list of its own."""
-        return self.candidates is not None and self.candidates.dim() == 2
-
-    @property
-    def count(self) -> int:
-        return self.labels if self.candidates is None else int(self.candidates.shape[-1])
+        self.per_row = candidates is not None and candidates.ndim == 2
+        self.count = labels if candidates is None else candidates.shape[-1]
+        self._table_rows: torch.Tensor | None = None
+        if candidates is not None:
+            self._table_rows = torch.from_numpy(np.maximum(candidates, 0)).to(device)
 
     @property
     def pairs(self) -> int:
-        """Scores of the batch, the padding of lists left out."""
-        if self.candidates is None or not self.own:
+        """The number of the batch's logits, without the padding of lists."""
+        if self.candidates is None or not self.per_row:
             return self.rows * self.count
         return int((self.candidates >= 0).sum())
 
-    def blocks(self, width: int) -> Iterator[tuple[int, int]]:
-        """(start, end) of blocks of at most `width` columns."""
-        for start in range(0, self.count, width):
-            yield start, min(start + width, self.count)
+    def blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """(start, end) of blocks of at most `size` columns."""
+        for start in range(0, self.count, size):
+            yield start, min(start + size, self.count)
 
     def take(self, table: torch.Tensor, start: int, end: int) -> torch.Tensor:
-        """The table's rows for a block: (block, ...), or (batch, block, ...) where each row has its own.
+        """The table's rows for a block: (block, ...), or (rows, block, ...) for lists of each row.
 
-        Padding gets the first row; what is made of it must be given no slope.
+        Padding gets the first row; its logits must be given no gradient.
         """
-        if self.candidates is None:
+        if self._table_rows is None:
             return table[start:end]
-        return table[self.candidates[..., start:end].clamp(min=0)]
+        return table[self._table_rows[..., start:end]]
 
-    def put(self, gradient: torch.Tensor, start: int, end: int, slopes: torch.Tensor, scale: float) -> None:
-        """`scale` times the slopes of what `take` gave, into the gradient of the table, each block once."""
-        slopes = slopes.to(gradient.dtype)  # before they are scaled, which might be too small for float16
-        if self.candidates is None:
-            torch.mul(slopes, scale, out=gradient[start:end])
+    def put(self, total: torch.Tensor, start: int, end: int, gradient: torch.Tensor, scale: float) -> None:
+        """Add `scale` times the gradient of what `take` gave to that of the table, once for each block."""
+        gradient = gradient.to(total.dtype)  # before it is scaled, which might be too small for float16
+        if self._table_rows is None:
+            torch.mul(gradient, scale, out=total[start:end])
             return
-        places = self.candidates[..., start:end].clamp(min=0)
-        flat = slopes.reshape(places.numel(), *slopes.shape[places.dim() :])
-        gradient.index_add_(0, places.reshape(-1), flat, alpha=scale)
+        places = self._table_rows[..., start:end]
+        flat = gradient.reshape(places.numel(), *gradient.shape[places.dim() :])
+        total.index_add_(0, places.reshape(-1), flat, alpha=scale)
 
-    def find(self, rows: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """(pairs,) the column of each (row, label), -1 where it has none."""
+    def find(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """(pairs,) int64: the column of each (row, label), -1 where it has none."""
+        labels = labels.astype(np.int64)
         if self.candidates is None:
             return labels
-        keys, wanted = self.candidates.reshape(-1), labels
-        if self.own:
-            shift = torch.arange(self.rows, device=keys.device) * self.labels
-            keys = torch.where(self.candidates >= 0, self.candidates + shift[:, None], -1).reshape(-1)
-            wanted = labels + rows * self.labels
-        if not len(keys):
-            return torch.full_like(labels, -1)
-        ordered, order = keys.sort()
-        near = torch.searchsorted(ordered, wanted).clamp(max=len(keys) - 1)
-        found = order[near] % max(self.count, 1) if self.own else order[near]
-        return torch.where(ordered[near] == wanted, found, -1)
+        if not self.candidates.size:
+            return np.full_like(labels, -1)
+        keys, order = self._sorted_keys
+        wanted = labels + rows * self.labels if self.per_row else labels
+        near = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[near] == wanted, order[near] % self.count, -1)
 
-    def padding(self) -> tuple[torch.Tensor, torch.Tensor]:
+    @cached_property
+    def _sorted_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """The candidates, each row's shifted to a range of its own, in ascending order; and that order."""
+        assert self.candidates is not None
+        keys = self.candidates
+        if self.per_row:
+            keys = np.where(keys >= 0, keys + np.arange(self.rows)[:, None] * self.labels, -1)
+        order = np.argsort(keys, axis=None)
+        return keys.reshape(-1)[order], order
+
+    def padding(self) -> tuple[np.ndarray, np.ndarray]:
         """(rows, columns) where lists are padded."""
-        if self.candidates is None or not self.own:
-            none = torch.empty(0, dtype=torch.int64)
-            return none, none
-        rows, columns = torch.nonzero(self.candidates < 0, as_tuple=True)
+        if self.candidates is None or not self.per_row:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        rows, columns = np.nonzero(self.candidates < 0)
         return rows, columns
 
 
-def _check(candidates: torch.Tensor, rows: int, labels: int) -> None:
-    if candidates.dtype != torch.int64 or candidates.dim() not in (1, 2):
+def check_candidates(candidates: np.ndarray, rows: int, labels: int) -> None:
+    """Raise ValueError unless these are candidates of so many rows among so many labels."""
+    if candidates.dtype != np.int64 or candidates.ndim not in (1, 2):
         raise ValueError(
-            f"candidates must be int64 (block,) or (batch, width), got {candidates.dtype} "
-            f"{tuple(candidates.shape)}"
+            f"candidates must be int64 (columns,) or (rows, columns), got {candidates.dtype} "
+            f"{candidates.shape}"
         )
-    if candidates.dim() == 2 and len(candidates) != rows:
+    if candidates.ndim == 2 and len(candidates) != rows:
         raise ValueError(f"candidates has {len(candidates)} rows, expected {rows}")
-    if not candidates.numel():
+    if not candidates.size:
         return
-    least = -1 if candidates.dim() == 2 else 0
-    if int(candidates.min()) < least or int(candidates.max()) >= labels:
+    least = -1 if candidates.ndim == 2 else 0
+    if candidates.min() < least or candidates.max() >= labels:
         raise ValueError(f"candidates must be in {least}..{labels - 1}")
-    ordered = candidates.sort(-1).values
-    if bool(((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any()):
+    ordered = np.sort(candidates, axis=-1)
+    if ((ordered[..., 1:] == ordered[..., :-1]) & (ordered[..., 1:] >= 0)).any():
         raise ValueError("candidates names a label twice in a list")

@@ -1,68 +1,42 @@
 """Label attention (AttentionXML): each label attends to the tokens of a text and gets a context vector.
 
-With hidden states H (batch, tokens, width) and one vector a label W (labels, width): the attention of a label
-is the softmax over the tokens of H W', padded tokens being out of reach, and its context is the attention's
-weighted sum of H. There is no scale, no projection and no bias.
+With hidden states H (batch, tokens, width) and one vector a label W (labels, width), the attention of a label
+is the softmax of H W' over the text's tokens, and its context vector is the sum of H weighted by it. There is
+no scale, no projection and no bias.
 
-The attention of all labels, (batch, tokens, labels), would be large, so it is made for a block of labels at a
-time and once more when gradients are asked for. A block of as many labels as H is wide takes no more memory
-than H itself, however long the texts: tokens need not come in blocks too.
-
-Measured with 8 texts of 128 tokens, width 384, 4,096 labels, seconds of CPU for forward and backward on one
-thread and the memory that this adds, of which the contexts are 48 MB: as here 0.33 s and 132 MB; blocks under
-torch's checkpointing 0.33 s and 188 MB; all labels at once, attention kept, 0.27 s and 138 MB, which grows by
-labels times tokens.
+The attention of all labels, (batch, tokens, labels), would be large, so it is computed for a block of labels
+at a time. A block of as many labels as H is wide takes no more memory than H itself, however long the texts
+are, so tokens need not come in blocks too.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
+import numpy as np
 import torch
 
-from tailwright.heads.block_loss import sum_precision
+from tailwright.encoders.encoded import Encoded
 from tailwright.heads.columns import Columns
-from tailwright.heads.initial import xavier_uniform
 
 # Numbers of one block's attention, 4 MB: large enough for quick products, small enough for a cache.
 NUMBERS_A_BLOCK = 2**20
 
 
-def new_label_vectors(labels: int, width: int, seed: int, name: str) -> torch.Tensor:
-    """(labels, width) to start with, Xavier-uniform; `name` is the stream."""
-    return xavier_uniform((labels, width), seed, name)
+class TokenAttention(ABC):
+    """The attention of a block of labels over the tokens of a batch, and its gradients.
 
-
-def mask_of_lengths(lengths: torch.Tensor, tokens: int) -> torch.Tensor:
-    """(batch, tokens) bool: whether a place holds a token, for texts of these lengths."""
-    return torch.arange(tokens, device=lengths.device) < lengths[:, None]
-
-
-def label_contexts(hidden: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-    """(batch, labels, width): the context of each label in each text, with a graph.
-
-    hidden: (batch, tokens, width); mask: (batch, tokens) bool; vectors: (labels, width), or (batch, labels,
-    width) where each text has labels of its own. A text without a token raises ValueError.
-    """
-    contexts: torch.Tensor = _Contexts.apply(hidden, mask, vectors)  # type: ignore[no-untyped-call]
-    return contexts
-
-
-class AttendedTokens(ABC):
-    """The tokens of a batch, and the products between them and a block of label vectors.
-
-    What is (batch, tokens, block) by meaning lies in memory as products give it, which differs: `by_pair` and
-    `by_row` turn a number a pair of text and label to that order and back.
+    Logits and attention have a number for each text, label and token. They lie in memory as a product gives
+    them, which differs; `by_pair` turns (batch, block) numbers to that order and back.
     """
 
-    def __init__(self, hidden: torch.Tensor, mask: torch.Tensor) -> None:
-        _check(hidden, mask)
-        self.hidden = hidden.detach().contiguous()  # (batch, tokens, width)
-        self.precision = hidden.dtype
-        self._out_of_reach = None if bool(mask.all()) else ~mask
-        self._scratch = [self.hidden.new_empty(0, dtype=sum_precision(self.precision)) for _ in range(2)]
+    def __init__(self, states: torch.Tensor, mask: torch.Tensor) -> None:
+        check_mask(states, mask)
+        self.states = states.detach().contiguous()  # (batch, tokens, width)
+        self.dtype = states.dtype
+        self._padding = None if bool(mask.all()) else ~mask
+        self._scratch = [self.states.new_empty(0, dtype=sum_dtype(self.dtype)) for _ in range(2)]
 
     def scratch(self, place: int, *shape: int) -> torch.Tensor:
         """One of two arrays that all blocks share, so that no block asks for fresh memory."""
@@ -72,47 +46,47 @@ class AttendedTokens(ABC):
         return self._scratch[place][:numbers].view(shape)
 
     def attention(self, vectors: torch.Tensor) -> torch.Tensor:
-        """The softmax over tokens, in float32 at least; tokens come last. It is there until the next one."""
+        """The softmax over tokens, which come last, in float32 at least. The next call overwrites it."""
         products = self.products(vectors)
-        if self._out_of_reach is not None:
-            products.masked_fill_(self.by_pair_mask(self._out_of_reach), -torch.inf)
+        if self._padding is not None:
+            products.masked_fill_(self.by_pair_mask(self._padding), -torch.inf)
         return torch.softmax(products, -1, out=self.scratch(1, *products.shape))
 
     def contexts(self, attention: torch.Tensor) -> torch.Tensor:
-        """(batch, block, width): the tokens weighted by their attention."""
-        return torch.bmm(self.by_text(attention).to(self.precision), self.hidden)
+        """(batch, block, width): the context vectors."""
+        return torch.bmm(self.by_text(attention).to(self.dtype), self.states)
 
-    def pull_contexts(
+    def backward_contexts(
         self,
         attention: torch.Tensor,
         contexts: torch.Tensor,
-        slopes: torch.Tensor,
+        gradient: torch.Tensor,
         vectors: torch.Tensor,
-        into: torch.Tensor | None,
+        states_gradient: torch.Tensor | None,
         *,
         wanted: bool,
     ) -> torch.Tensor | None:
-        """Slopes of the vectors, if wanted, given those of their contexts (batch, block, width).
+        """The gradient of the label vectors, if wanted, given that of their contexts (batch, block, width).
 
-        `into` is the gradient of the hidden states, which is added to; none where it is not wanted.
+        That of the hidden states is added to `states_gradient`, unless it is None.
         """
-        if into is not None:
-            _add_bmm(into, self.by_text(attention).to(self.precision).transpose(1, 2), slopes)
-        inner = (contexts * slopes).to(sum_precision(self.precision)).sum(-1)  # (batch, block)
-        pulled = self.scratch(0, *attention.shape)
-        self.by_text(pulled).copy_(torch.bmm(slopes, self.hidden.transpose(1, 2)))
-        pulled.sub_(self.by_pair(inner)[..., None]).mul_(attention)
-        if into is not None:
-            self.add_token_slopes(into, pulled, vectors)
-        return self.vector_slopes(pulled) if wanted else None
+        if states_gradient is not None:
+            _add_bmm(states_gradient, self.by_text(attention).to(self.dtype).transpose(1, 2), gradient)
+        inner = (contexts * gradient).to(sum_dtype(self.dtype)).sum(-1)  # (batch, block)
+        of_products = self.scratch(0, *attention.shape)
+        self.by_text(of_products).copy_(torch.bmm(gradient, self.states.transpose(1, 2)))
+        of_products.sub_(self.by_pair(inner)[..., None]).mul_(attention)
+        if states_gradient is not None:
+            self.add_states_gradient(states_gradient, of_products, vectors)
+        return self.vectors_gradient(of_products) if wanted else None
 
     @abstractmethod
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """The dot product of every token and every vector, tokens last. It is there until the next one."""
+        """The dot product of each token and each vector, tokens last. The next call may overwrite it."""
 
     @abstractmethod
     def by_text(self, numbers: torch.Tensor) -> torch.Tensor:
-        """A view (batch, block, tokens) of numbers of tokens."""
+        """A view (batch, block, tokens) of products."""
 
     @abstractmethod
     def by_pair(self, numbers: torch.Tensor) -> torch.Tensor:
@@ -123,28 +97,28 @@ class AttendedTokens(ABC):
         """A mask (batch, tokens) that broadcasts over products."""
 
     @abstractmethod
-    def add_token_slopes(self, into: torch.Tensor, slopes: torch.Tensor, vectors: torch.Tensor) -> None:
-        """Add to the gradient of hidden states what products of these slopes give."""
+    def add_states_gradient(self, total: torch.Tensor, gradient: torch.Tensor, vectors: torch.Tensor) -> None:
+        """Add the gradient of the hidden states, given that of the products."""
 
     @abstractmethod
-    def vector_slopes(self, slopes: torch.Tensor) -> torch.Tensor:
-        """The slopes of the vectors out of those of products."""
+    def vectors_gradient(self, gradient: torch.Tensor) -> torch.Tensor:
+        """The gradient of the vectors, given that of the products."""
 
 
-class SharedLabels(AttendedTokens):
+class SharedLabelAttention(TokenAttention):
     """All texts meet the same labels, vectors (block, width): products are (block, batch, tokens)."""
 
-    def __init__(self, hidden: torch.Tensor, mask: torch.Tensor) -> None:
-        super().__init__(hidden, mask)
-        self._flat = self.hidden.flatten(0, 1)  # (batch x tokens, width)
+    def __init__(self, states: torch.Tensor, mask: torch.Tensor) -> None:
+        super().__init__(states, mask)
+        self._flat = self.states.flatten(0, 1)  # (batch x tokens, width)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        found = self.scratch(0, len(vectors), len(self._flat))
-        if found.dtype == self.precision:
-            torch.mm(vectors.to(self.precision), self._flat.T, out=found)
+        products = self.scratch(0, len(vectors), len(self._flat))
+        if products.dtype == self.dtype:
+            torch.mm(vectors.to(self.dtype), self._flat.T, out=products)
         else:
-            found.copy_(torch.mm(vectors.to(self.precision), self._flat.T))
-        return found.view(len(vectors), *self.hidden.shape[:2])
+            products.copy_(torch.mm(vectors.to(self.dtype), self._flat.T))
+        return products.view(len(vectors), *self.states.shape[:2])
 
     def by_text(self, numbers: torch.Tensor) -> torch.Tensor:
         return numbers.transpose(0, 1)
@@ -155,24 +129,24 @@ class SharedLabels(AttendedTokens):
     def by_pair_mask(self, mask: torch.Tensor) -> torch.Tensor:
         return mask
 
-    def add_token_slopes(self, into: torch.Tensor, slopes: torch.Tensor, vectors: torch.Tensor) -> None:
-        turned = slopes.to(self.precision).flatten(1).T  # (batch x tokens, block)
-        flat, vectors = into.view(self._flat.shape), vectors.to(self.precision)
-        if into.dtype == self.precision:
+    def add_states_gradient(self, total: torch.Tensor, gradient: torch.Tensor, vectors: torch.Tensor) -> None:
+        turned = gradient.to(self.dtype).flatten(1).T  # (batch x tokens, block)
+        flat, vectors = total.view(self._flat.shape), vectors.to(self.dtype)
+        if total.dtype == self.dtype:
             flat.addmm_(turned, vectors)
         else:
             flat.add_(torch.mm(turned, vectors))
 
-    def vector_slopes(self, slopes: torch.Tensor) -> torch.Tensor:
-        return torch.mm(slopes.to(self.precision).flatten(1), self._flat)
+    def vectors_gradient(self, gradient: torch.Tensor) -> torch.Tensor:
+        return torch.mm(gradient.to(self.dtype).flatten(1), self._flat)
 
 
-class OwnLabels(AttendedTokens):
-    """Each text has its own labels, vectors (batch, block, width): products are (batch, block, tokens)."""
+class ListedLabelAttention(TokenAttention):
+    """Each text has a list of labels, vectors (batch, block, width): products are (batch, block, tokens)."""
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        found = torch.bmm(vectors.to(self.precision), self.hidden.transpose(1, 2))
-        return found.to(sum_precision(self.precision))
+        products = torch.bmm(vectors.to(self.dtype), self.states.transpose(1, 2))
+        return products.to(sum_dtype(self.dtype))
 
     def by_text(self, numbers: torch.Tensor) -> torch.Tensor:
         return numbers
@@ -183,75 +157,65 @@ class OwnLabels(AttendedTokens):
     def by_pair_mask(self, mask: torch.Tensor) -> torch.Tensor:
         return mask[:, None]
 
-    def add_token_slopes(self, into: torch.Tensor, slopes: torch.Tensor, vectors: torch.Tensor) -> None:
-        _add_bmm(into, slopes.to(self.precision).transpose(1, 2), vectors.to(self.precision))
+    def add_states_gradient(self, total: torch.Tensor, gradient: torch.Tensor, vectors: torch.Tensor) -> None:
+        _add_bmm(total, gradient.to(self.dtype).transpose(1, 2), vectors.to(self.dtype))
 
-    def vector_slopes(self, slopes: torch.Tensor) -> torch.Tensor:
-        return torch.bmm(slopes.to(self.precision), self.hidden)
-
-
-def attended(hidden: torch.Tensor, mask: torch.Tensor, *, own: bool) -> AttendedTokens:
-    return OwnLabels(hidden, mask) if own else SharedLabels(hidden, mask)
+    def vectors_gradient(self, gradient: torch.Tensor) -> torch.Tensor:
+        return torch.bmm(gradient.to(self.dtype), self.states)
 
 
-def block_width(columns: Columns, hidden: torch.Tensor, *also: int) -> int:
+def token_attention(states: torch.Tensor, mask: torch.Tensor, columns: Columns) -> TokenAttention:
+    """The attention of the columns' labels."""
+    kind = ListedLabelAttention if columns.per_row else SharedLabelAttention
+    return kind(states, mask)
+
+
+def block_size(columns: Columns, states: torch.Tensor, *also: int) -> int:
     """Labels a block; `also` are further numbers that a pair of text and label needs beside its tokens."""
-    texts, tokens, width = hidden.shape
-    a_pair = max(tokens, *also, width if columns.own else 1)
+    texts, tokens, width = states.shape
+    a_pair = max(tokens, *also, width if columns.per_row else 1)
     return max(16, NUMBERS_A_BLOCK // max(texts * a_pair, 1))
 
 
-class _Contexts(torch.autograd.Function):
-    """The attention of a block is made anew in `backward`."""
+def pair_contexts(encoded: Encoded, rows: np.ndarray, vectors: torch.Tensor) -> torch.Tensor:
+    """(pairs, width), with a graph: the context of each label vector (pairs, width) in the text of its row.
 
-    @staticmethod
-    def forward(
-        context: Any, hidden: torch.Tensor, mask: torch.Tensor, vectors: torch.Tensor
-    ) -> torch.Tensor:
-        own = vectors.dim() == 3
-        with torch.autocast(hidden.device.type, enabled=False):
-            tokens = attended(hidden, mask, own=own)
-            columns = Columns(len(hidden), vectors.shape[-2])
-            found = hidden.new_empty(len(hidden), columns.count, hidden.shape[-1])
-            for start, end in columns.blocks(block_width(columns, hidden)):
-                found[:, start:end] = tokens.contexts(tokens.attention(vectors[..., start:end, :]))
-        context.save_for_backward(hidden, mask, vectors, found)
-        return found
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        hidden, mask, vectors, found = context.saved_tensors
-        tokens = attended(hidden, mask, own=vectors.dim() == 3)
-        precision = sum_precision(hidden.dtype)
-        into = None
-        if context.needs_input_grad[0]:
-            into = torch.zeros(hidden.shape, dtype=precision, device=hidden.device)
-        wanted = context.needs_input_grad[2]
-        slopes = torch.empty_like(vectors) if wanted else None
-        columns = Columns(len(hidden), vectors.shape[-2])
-        for start, end in columns.blocks(block_width(columns, hidden)):
-            block, place = vectors[..., start:end, :], (slice(None), slice(start, end))
-            pulled = tokens.pull_contexts(
-                tokens.attention(block), found[place], gradients[0][place], block, into, wanted=wanted
-            )
-            if slopes is not None and pulled is not None:
-                slopes[..., start:end, :] = pulled
-        return None if into is None else into.to(hidden.dtype), None, slopes
+    The pairs of a text are worked on together, so its states are not copied for each.
+    """
+    states, mask = encoded.states, encoded.token_mask()
+    check_mask(states, mask)
+    if not len(rows):
+        return states.new_zeros(0, states.shape[-1])
+    order = np.argsort(rows, kind="stable")
+    texts, counts = np.unique(rows, return_counts=True)
+    vectors_of_text = vectors.to(states.dtype)[torch.from_numpy(order)].split(counts.tolist())
+    states_of_text, contexts = states.unbind(0), []
+    for text, attending in zip(texts.tolist(), vectors_of_text, strict=True):
+        products = (attending @ states_of_text[text].T).to(sum_dtype(states.dtype))  # (pairs, tokens)
+        attention = torch.softmax(products.masked_fill(~mask[text], -torch.inf), -1)
+        contexts.append(attention.to(states.dtype) @ states_of_text[text])
+    return torch.cat(contexts)[torch.from_numpy(np.argsort(order))]
 
 
-def _add_bmm(into: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
-    if into.dtype == a.dtype == b.dtype:
-        into.baddbmm_(a, b)
-    else:
-        into.add_(torch.bmm(a, b))
+def sum_dtype(dtype: torch.dtype) -> torch.dtype:
+    """What sums are kept in: float32, or float64 where that is given."""
+    return torch.promote_types(dtype, torch.float32)
 
 
-def _check(hidden: torch.Tensor, mask: torch.Tensor) -> None:
-    if hidden.dim() != 3 or mask.dtype != torch.bool or mask.shape != hidden.shape[:2]:
+def check_mask(states: torch.Tensor, mask: torch.Tensor) -> None:
+    """Raise ValueError unless `mask` is bool (batch, tokens) with a token in each text."""
+    if states.dim() != 3 or mask.dtype != torch.bool or mask.shape != states.shape[:2]:
         raise ValueError(
-            f"mask must be bool (batch, tokens) of hidden {tuple(hidden.shape)}, got {mask.dtype} "
+            f"mask must be bool (batch, tokens) of states {tuple(states.shape)}, got {mask.dtype} "
             f"{tuple(mask.shape)}"
         )
     empty = ~mask.any(1)
     if bool(empty.any()):
         raise ValueError(f"text {int(empty.nonzero()[0])} of the batch has no token")
+
+
+def _add_bmm(total: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
+    if total.dtype == a.dtype == b.dtype:
+        total.baddbmm_(a, b)
+    else:
+        total.add_(torch.bmm(a, b))

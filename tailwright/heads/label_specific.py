@@ -1,96 +1,77 @@
 """The label-specific head (LA-RoBERTa of GDA): a label's context vector meets an output vector of the label.
 
-With the attention a of label k over the tokens h of a text, the score is u_k . (sum a_t h_t) + b_k. It is
-made as sum a_t (u_k . h_t) + b_k: two products of tokens and labels, and never a context vector for each pair
-of text and label, which would be (batch, labels, width).
+With the attention a of label k over the tokens h of a text, the logit is u_k . (sum a_t h_t) + b_k. It is
+computed as sum a_t (u_k . h_t) + b_k: two products of tokens and labels, and never a context vector for each
+pair of text and label, which would be (batch, labels, width).
 
-The loss and all gradients come from one pass over blocks of labels (`block_loss`). Of a block's products
-p_t = w_k . h_t and q_t = u_k . h_t nothing is made twice: with g the slope of the score and s the score
-without its bias, the slope of q_t is g a_t and that of p_t is g a_t (q_t - s).
+A block's products p_t = w_k . h_t and q_t = u_k . h_t are computed once: with g the gradient of the logit and
+s the logit without its bias, the gradient of q_t is g a_t and that of p_t is g a_t (q_t - s).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import torch
+from torch import nn
 
-from tailwright.heads.attended_head import AttendedHead
-from tailwright.heads.block_loss import HeadPass
-from tailwright.heads.columns import Columns
+from tailwright.encoders.row_table import RowTable
+from tailwright.heads.blockwise import BlockPass, BlockwiseHead, HeadBatch
 from tailwright.heads.initial import xavier_uniform
-from tailwright.heads.label_attention import attended, block_width, new_label_vectors
+from tailwright.heads.label_attention import block_size, token_attention
 
 
-@dataclass(frozen=True, eq=False)
-class LabelSpecificHead(AttendedHead):
-    """The tensors of the head; for labels in a large table, the rows that a batch needs."""
+class LabelSpecificHead(BlockwiseHead):
+    """`attention` and `outputs` (labels, width), Xavier-uniform at first; `bias` (labels,), 0 at first."""
 
-    attention: torch.Tensor  # (labels, width)
-    outputs: torch.Tensor  # (labels, width)
-    bias: torch.Tensor  # (labels,)
+    mix_points = ("contexts", "pairs")
 
-    @staticmethod
-    def new(labels: int, width: int, seed: int, name: str) -> LabelSpecificHead:
-        """Xavier-uniform vectors, biases of zero; `name` is the head's name among streams."""
-        return LabelSpecificHead(
-            new_label_vectors(labels, width, seed, f"{name}/attention"),
-            xavier_uniform((labels, width), seed, f"{name}/outputs"),
-            torch.zeros(labels),
-        )
+    def __init__(self, labels: int, width: int, *, seed: int, name: str) -> None:
+        """The streams are `name`/attention and `name`/outputs."""
+        super().__init__(labels)
+        self.attention = nn.Parameter(xavier_uniform((labels, width), seed, f"{name}/attention"))
+        self.outputs = nn.Parameter(xavier_uniform((labels, width), seed, f"{name}/outputs"))
+        self.bias = nn.Parameter(torch.zeros(labels))
 
-    def parts(self, prefix: str) -> Mapping[str, torch.Tensor]:
-        """The tensors by name."""
-        return {
-            f"{prefix}.attention": self.attention,
-            f"{prefix}.outputs": self.outputs,
-            f"{prefix}.bias": self.bias,
-        }
-
-    def tensors(self) -> Sequence[torch.Tensor]:
+    def tables(self) -> Sequence[nn.Parameter | RowTable]:
         return self.attention, self.outputs, self.bias
 
-    def work(
-        self,
-        tensors: Sequence[torch.Tensor],
-        wanted: Sequence[bool],
-        mask: torch.Tensor,
-        candidates: torch.Tensor | None,
-    ) -> HeadPass:
-        return _Pass(tensors, wanted, mask, candidates)
+    def logits_of_contexts(self, contexts: torch.Tensor, tables: Sequence[torch.Tensor]) -> torch.Tensor:
+        _, outputs, bias = tables
+        return (contexts * outputs).sum(-1) + bias
+
+    def new_pass(
+        self, batch: HeadBatch, tensors: Sequence[torch.Tensor], wanted: Sequence[bool]
+    ) -> BlockPass:
+        return _LabelSpecificPass(batch, tensors, wanted)
 
 
-class _Pass(HeadPass):
-    def __init__(
-        self,
-        tensors: Sequence[torch.Tensor],
-        wanted: Sequence[bool],
-        mask: torch.Tensor,
-        candidates: torch.Tensor | None,
-    ) -> None:
-        hidden, self.attention, self.outputs, self.bias = tensors
-        columns = Columns(len(hidden), len(self.attention), candidates)
-        super().__init__(columns, block_width(columns, hidden), tensors, wanted, (1, 2, 3))
-        self.tokens = attended(hidden, mask, own=columns.own)
+class _LabelSpecificPass(BlockPass):
+    def __init__(self, batch: HeadBatch, tensors: Sequence[torch.Tensor], wanted: Sequence[bool]) -> None:
+        states, self.attention, self.outputs, self.bias = tensors
+        size = block_size(batch.columns, states)
+        super().__init__(batch, tensors, wanted, tables=3, size=size)
+        self.tokens = token_attention(states, batch.encoded.token_mask(), batch.columns)
 
-    def scores(self, start: int, end: int) -> torch.Tensor:
+    def logits(self, start: int, end: int) -> torch.Tensor:
         tokens, take = self.tokens, self.columns.take
-        self._place = start, end
         self._vectors = take(self.attention, start, end), take(self.outputs, start, end)
         self._attention = tokens.attention(self._vectors[0])
         self._weighted = tokens.products(self._vectors[1]).mul_(self._attention)  # a_t q_t
         self._sums = self._weighted.sum(-1)
-        return tokens.by_pair(self._sums) + take(self.bias, start, end).to(self._sums.dtype)
+        # Mixing is linear, so contexts mixed and multiplied are products mixed: of width 1, not of contexts'.
+        sums = self.mixing.forward("contexts", tokens.by_pair(self._sums)[..., None])[..., 0]
+        return sums + take(self.bias, start, end).to(sums.dtype)
 
-    def pull(self, slopes: torch.Tensor) -> None:
-        tokens, (start, end), into = self.tokens, self._place, self.gradients[0]
-        by_token = tokens.by_pair(slopes)[..., None]
-        outer = self._attention.mul_(by_token)  # slopes of q_t
+    def backward(self, start: int, end: int, gradient: torch.Tensor) -> None:
+        tokens, of_states = self.tokens, self.gradients[0]
+        of_sums = self.mixing.backward("contexts", gradient[..., None])[..., 0]
+        by_token = tokens.by_pair(of_sums)[..., None]
+        outer = self._attention.mul_(by_token)  # of q_t
         inner = self._weighted.mul_(by_token).addcmul_(outer, self._sums[..., None], value=-1)  # of p_t
-        for place, slope, vectors in zip((1, 2), (inner, outer), self._vectors, strict=True):
-            if into is not None:
-                tokens.add_token_slopes(into, slope, vectors)
+        for place, of_products, vectors in zip((1, 2), (inner, outer), self._vectors, strict=True):
+            if of_states is not None:
+                tokens.add_states_gradient(of_states, of_products, vectors)
             if self.gradients[place] is not None:
-                self.add_to_table(place, start, end, tokens.vector_slopes(slope))
-        self.add_to_table(3, start, end, slopes if self.columns.own else slopes.sum(0))
+                self.add_to_table(place, start, end, tokens.vectors_gradient(of_products))
+        self.add_to_table(3, start, end, gradient if self.columns.per_row else gradient.sum(0))

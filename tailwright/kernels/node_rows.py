@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-IGNORED = np.float32(-1)  # the target of a pair that gives no loss
-
 
 @njit(cache=True, nogil=True)
 def local_rows(
@@ -37,57 +35,6 @@ def local_rows(
             at += 1
         out_indptr[i + 1] = at
     return features, out_indptr, out_indices, out_data
-
-
-@njit(cache=True, nogil=True)
-def node_targets(
-    t_indptr: np.ndarray,
-    t_indices: np.ndarray,
-    t_data: np.ndarray,
-    i_indptr: np.ndarray,
-    i_indices: np.ndarray,
-    node_of_label: np.ndarray,
-    nodes: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, nodes) CSR, in no order within a row: what each row is to the nodes above its labels.
-
-    t: (rows, labels) targets, i: (rows, labels) ignored pairs, both with ascending indices. The value of a
-    node is the largest target below it that is not ignored, `IGNORED` if there are only ignored pairs.
-    """
-    rows = len(t_indptr) - 1
-    most = len(t_indices) + len(i_indices)
-    indptr = np.zeros(rows + 1, dtype=np.int64)
-    indices = np.empty(most, dtype=np.int32)
-    data = np.empty(most, dtype=np.float32)
-    place = np.full(nodes, -1, dtype=np.int64)  # where a node stands in the current row
-    at = 0
-    for row in range(rows):
-        start = at
-        for p in range(i_indptr[row], i_indptr[row + 1]):
-            node = node_of_label[i_indices[p]]
-            if node >= 0 and place[node] < start:
-                place[node] = at
-                indices[at] = node
-                data[at] = IGNORED
-                at += 1
-        i = i_indptr[row]
-        for p in range(t_indptr[row], t_indptr[row + 1]):
-            while i < i_indptr[row + 1] and i_indices[i] < t_indices[p]:
-                i += 1
-            if i < i_indptr[row + 1] and i_indices[i] == t_indices[p]:
-                continue
-            node = node_of_label[t_indices[p]]
-            if node < 0:
-                continue
-            if place[node] < start:
-                place[node] = at
-                indices[at] = node
-                data[at] = t_data[p]
-                at += 1
-            else:
-                data[place[node]] = max(data[place[node]], t_data[p])
-        indptr[row + 1] = at
-    return indptr, indices[:at].copy(), data[:at].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -14,8 +14,7 @@ def taught_pairs(train: Dataset) -> sparse.csr_array:
 
     Its original rows, or those that an augmentation made where it has no other.
     """
-    pairs = sparse.csr_array(train.learnt_targets().multiply(train.weights[:, None]), dtype=np.float32)
-    pairs.eliminate_zeros()
+    pairs = train.weighted_targets()
     original = train.origin.is_original()[row_ids(pairs)]
     bare = np.bincount(pairs.indices[original], minlength=train.labels) == 0
     pairs.data *= original | bare[pairs.indices]

@@ -1,1 +1,9 @@
-"""Language models that write texts: loaded, tuned on a corpus and asked, for augmentations that generate."""
+"""Language models that write texts, for augmentations that generate: loaded, tuned on pairs of texts, asked.
+
+| files | hold |
+|---|---|
+| `generator`, `causal` | a model with its tokenizer, pretrained or new |
+| `pairs`, `adapting`, `tuning`, `bleu` | how it learns to write a target for a source, and how well it does |
+| `cached_sequences`, `beam`, `sampling`, `decoding` | how it is asked for candidates |
+| `writing`, `work` | a text for each of many sources, in shards that survive a kill |
+"""

@@ -1,30 +1,27 @@
 """Beam search: the likeliest continuations of many prompts at a time.
 
-It finds what `generate(num_beams=..., early_stopping=False)` of transformers finds, with less work: a prompt
-is computed once and not once a beam, it leaves the batch as soon as no running beam can beat its finished
-ones, and log-probabilities are taken of the candidates alone, not of the whole vocabulary.
+The result is that of `generate(num_beams=..., early_stopping=False)` of transformers, with less work: a
+prompt is computed once instead of once a beam, it leaves the batch as soon as no running beam can beat its
+finished ones, and log-probabilities are computed of the best tokens alone, not of the whole vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
+from transformers import PreTrainedModel
 
 from tailwright.errors import InputError
-from tailwright.language.continuing import Continuations, places_of
+from tailwright.language.cached_sequences import CachedSequences, places_of
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
-_NEVER = -1.0e9  # a score below all that can be reached
+_NEVER = -1.0e9  # below every score
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A continuation: its tokens, the end token included where it came, and its score."""
+class Continuation:
+    """How a prompt goes on: its tokens, with the end token if that was reached, and its score."""
 
     tokens: tuple[int, ...]
     score: float
@@ -39,40 +36,40 @@ def beam_search(
     beams: int,
     end: int,
     length_penalty: float = 1.0,
-) -> list[list[Candidate]]:
+) -> list[list[Continuation]]:
     """For each prompt its `beams` best continuations, best first, of at most `limits` tokens each.
 
-    A score is the log-probability divided by tokens ** length_penalty, the end token included. What reaches
-    its limit counts as finished. A prompt is done when its best running beam scores no higher, at its present
-    length, than the worst of `beams` finished ones.
+    A score is the log-probability divided by tokens ** length_penalty, the end token included. A beam that
+    reaches its limit is finished. A prompt is done when its best running beam, at its present length, scores
+    no higher than the worst of `beams` finished ones.
     """
-    continuations = Continuations(model, prompts)
-    if continuations.logits.shape[1] < 2 * beams:
-        raise InputError(f"beams is {beams}", expected=f"at most {continuations.logits.shape[1] // 2}")
-    search = _Search(limits, beams, end, length_penalty, model.device)
-    tokens, parents = search.begin(continuations.logits)
-    continuations.spread(beams)
+    sequences = CachedSequences(model, prompts)
+    if sequences.logits.shape[1] < 2 * beams:
+        raise InputError(f"beams is {beams}", expected=f"at most {sequences.logits.shape[1] // 2}")
+    search = _BeamSearch(limits, beams, end, length_penalty, model.device)
+    tokens, parents = search.begin(sequences.logits)
+    sequences.spread(beams)
     while True:
         going_on = search.going_on()
         if not going_on.any():
-            return search.found()
+            return search.results()
         if not going_on.all():
             places = places_of(going_on)
-            continuations.leave(places, beams)
+            sequences.leave(places, beams)
             tokens, parents = search.leave(places, tokens, parents)
-        tokens, parents = search.advance(continuations.step(tokens.flatten(), _flat(parents)))
+        tokens, parents = search.advance(sequences.step(tokens.flatten(), _flat(parents)))
 
 
-class _Search:
-    """Running and finished beams of the prompts that go on."""
+class _BeamSearch:
+    """The running and finished beams of the prompts that are not done."""
 
     def __init__(
         self, limits: Sequence[int], beams: int, end: int, length_penalty: float, device: torch.device
     ) -> None:
         self.beams, self.end, self.length_penalty = beams, end, length_penalty
         prompts = len(limits)
-        self._done: list[list[Candidate]] = [[] for _ in limits]
-        self._prompt = torch.arange(prompts, device=device)  # which prompt each place holds
+        self._done: list[list[Continuation]] = [[] for _ in limits]
+        self._prompt = torch.arange(prompts, device=device)  # the prompt at each place
         self._limit = torch.tensor(list(limits), device=device)
         self._length = 0
         self._running = torch.zeros((prompts, beams), device=device)  # (prompts, beams) log-probabilities
@@ -83,26 +80,26 @@ class _Search:
         self._finished_length = torch.zeros((prompts, beams), dtype=torch.long, device=device)
 
     def begin(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(prompts, beams) first tokens from the logits of the prompts, (prompts, vocabulary)."""
+        """(prompts, beams) first tokens, from the (prompts, vocabulary) logits of the prompts."""
         best, tokens = logits.topk(2 * self.beams)
         scores = best - logits.logsumexp(1, keepdim=True)
         return self._take(scores, tokens, torch.zeros_like(tokens))
 
     def advance(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(prompts, beams) next tokens and the beams that they follow; logits are (all beams, vocabulary)."""
+        """(prompts, beams) next tokens and the beams they continue, from logits (all beams, vocabulary)."""
         best, tokens = logits.topk(2 * self.beams)  # no beam can have more among the best of its prompt
         scores = best - logits.logsumexp(1, keepdim=True) + self._running.reshape(-1, 1)
         prompts, wide = len(self._running), 2 * self.beams
-        scores, chosen = scores.view(prompts, -1).topk(wide)  # (prompts, 2 beams)
-        return self._take(scores, tokens.view(prompts, -1).gather(1, chosen), chosen // wide)
+        scores, places = scores.view(prompts, -1).topk(wide)  # (prompts, 2 beams)
+        return self._take(scores, tokens.view(prompts, -1).gather(1, places), places // wide)
 
     def _take(
         self, scores: torch.Tensor, tokens: torch.Tensor, parents: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Sort candidates, (prompts, 2 beams) and best first, into finished ones and those that run on."""
+        """Sort new beams, (prompts, 2 beams) and best first, into finished and running ones."""
         self._length += 1
         ends = (tokens == self.end) | (self._length >= self._limit)[:, None]
-        # Only the better half may finish; the other half is there so that enough are left to run.
+        # Only the better half may finish; the other half makes sure that enough are left to run.
         finishing = ends[:, : self.beams]
         if finishing.any():
             self._finish(finishing, scores[:, : self.beams], tokens, parents)
@@ -124,14 +121,14 @@ class _Search:
         self._finished_length = torch.cat([self._finished_length, length], 1).gather(1, order)
 
     def going_on(self) -> torch.Tensor:
-        """(prompts,) bool: which can still get better."""
+        """(prompts,) bool: which can still find a better beam."""
         best = self._running[:, 0] / self._length**self.length_penalty
         return (best > self._finished[:, -1]) & (self._length < self._limit)
 
     def leave(
         self, places: torch.Tensor, tokens: torch.Tensor, parents: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keep the candidates of what is done and go on with `places`; next tokens and parents of these."""
+        """Collect what is done and go on with the prompts at `places`: their next tokens and parents."""
         done = torch.ones(len(self._prompt), dtype=torch.bool, device=places.device)
         done[places] = False
         self._collect(done.nonzero().flatten())
@@ -141,8 +138,8 @@ class _Search:
         self._finished_length = self._finished_length[places]
         return tokens[places], parents[places]
 
-    def found(self) -> list[list[Candidate]]:
-        """The candidates of all prompts."""
+    def results(self) -> list[list[Continuation]]:
+        """The continuations of all prompts."""
         self._collect(torch.arange(len(self._prompt), device=self._prompt.device))
         return self._done
 
@@ -150,7 +147,7 @@ class _Search:
         for place in places.tolist():
             texts, lengths = self._finished_text[place].tolist(), self._finished_length[place].tolist()
             self._done[int(self._prompt[place])] = [
-                Candidate(tuple(text[:length]), score)
+                Continuation(tuple(text[:length]), score)
                 for text, length, score in zip(texts, lengths, self._finished[place].tolist(), strict=True)
             ]
 

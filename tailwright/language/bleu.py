@@ -1,4 +1,4 @@
-"""BLEU on held-out pairs: how near to the targets the texts are that a generator writes for their sources."""
+"""BLEU on held-out pairs: how near a generator's texts for held-out sources come to their targets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.errors import MissingExtraError
-from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
 from tailwright.streams import stream
-from tailwright.training.workplace import Workplace
 
-Write = Callable[[Generator, pa.LargeStringArray], Sequence[str]]
+Write = Callable[[pa.LargeStringArray], Sequence[str]]
 
 
 def corpus_bleu(texts: Sequence[str], targets: Sequence[str]) -> float:
@@ -26,28 +24,19 @@ def corpus_bleu(texts: Sequence[str], targets: Sequence[str]) -> float:
 
 
 def held_out_bleu(
-    generator: Generator,
-    pairs: TextPairs,
-    write: Write,
-    *,
-    most: int = 200,
-    seed: int = 0,
-    work: Workplace | None = None,
+    pairs: TextPairs, write: Write, *, lower_case: bool, most: int = 200, seed: int = 0
 ) -> float | None:
-    """The BLEU of what `write` makes of held-out sources, at `most` of them; None without any.
+    """The BLEU of what `write` makes of the sources, at most `most` of them; None without any.
 
-    `write` gives one text a source, empty where it has none. Small letters are compared with small letters
-    where the generator writes such. The figure is logged in `work`.
+    `write` gives one text a source, empty where it has none. With `lower_case` it writes lower case, and the
+    targets are lower-cased too.
     """
     if len(pairs) == 0:
         return None
     if len(pairs) > most:
         pairs = pairs.take(np.sort(stream(seed, "generator/bleu").permutation(len(pairs))[:most]))
-    texts = write(generator, pairs.sources)
+    texts = write(pairs.sources)
     if len(texts) != len(pairs):
         raise ValueError(f"{len(texts)} texts written for {len(pairs)} sources")
-    targets = [text.lower() if generator.lower_case else text for text in pairs.targets.to_pylist()]
-    score = corpus_bleu(texts, targets)
-    if work is not None:
-        work.log("bleu", pairs=len(pairs), bleu=round(score, 3))
-    return score
+    targets = [text.lower() if lower_case else text for text in pairs.targets.to_pylist()]
+    return corpus_bleu(texts, targets)

@@ -1,4 +1,4 @@
-"""Causal language models from a folder, with the tokens that the layout of a generator needs."""
+"""Causal language models as generators: pretrained ones from a folder, and `scratch`, a small new one."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    AddedToken,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+)
 
 from tailwright.errors import InputError, quoted
 from tailwright.language.generator import Generator
+from tailwright.language.pairs import TextPairs
 from tailwright.pretrained.quiet import quiet_libraries
+from tailwright.streams import stream
 
 SEPARATOR = "<|separator|>"
 END = "<|end|>"
-UNLIMITED = 1 << 20  # positions of models that say nothing of a limit
+UNLIMITED = 1 << 20  # positions of a model whose configuration names no limit
+SCRATCH_POSITIONS = 1024  # as many as GPT-2 has: 200 words and 200 words fit
+SCRATCH_HEAD_WIDTH = 64
 
 
 def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Generator:
-    """The model in the folder, in float32 on the CPU, not tuned yet; `separator` as `with_layout` has it."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
+    """The model in the folder, in float32 on the CPU, not tuned yet; `separator` as in `with_layout`."""
     with quiet_libraries():
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
+            model_and_report: Any = AutoModelForCausalLM.from_pretrained(
                 folder,
                 trust_remote_code=False,
                 use_safetensors=True,
@@ -35,25 +46,77 @@ def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Gen
             raise InputError(
                 f"cannot be loaded ({reason})", expected="a causal language model", path=folder
             ) from error
-        model, loading = loaded
-        for what in ("missing_keys", "mismatched_keys"):
-            if loading[what]:
-                first = quoted(sorted(map(str, loading[what]))[0])
-                found = f"weights lack {len(loading[what])} tensors of the model, such as {first}"
-                raise InputError(found, expected="a causal language model", path=folder)
+        model, report = model_and_report
+        for problem in ("missing_keys", "mismatched_keys"):
+            if report[problem]:
+                first = quoted(sorted(map(str, report[problem]))[0])
+                lack = f"weights lack {len(report[problem])} tensors of the model, such as {first}"
+                raise InputError(lack, expected="a causal language model", path=folder)
         return with_layout(model, tokenizer, separator=separator, lower_case=lower_case)
 
 
-def with_layout(model: Any, tokenizer: Any, *, separator: str | None, lower_case: bool) -> Generator:
-    """The generator of a model: an end, and a separator, which is a token of its own unless text is given.
+def scratch_generator(
+    pairs: TextPairs,
+    *,
+    width: int,
+    layers: int,
+    vocabulary: int,
+    separator: str | None,
+    lower_case: bool,
+    seed: int,
+) -> Generator:
+    """A GPT-2 of `layers` layers with random weights, over byte pairs learnt from the texts of the pairs."""
+    texts = [*pairs.sources.to_pylist(), *pairs.targets.to_pylist()]
+    byte_pairs = _byte_pairs([text.lower() for text in texts] if lower_case else texts, vocabulary)
+    with quiet_libraries():
+        options = {
+            "tokenizer_object": byte_pairs,
+            "eos_token": END,
+            "model_max_length": SCRATCH_POSITIONS,
+        }
+        tokenizer: Any = PreTrainedTokenizerFast(**options)  # type: ignore[no-untyped-call]
+        end = int(tokenizer.eos_token_id)
+        config = GPT2Config(
+            vocab_size=len(tokenizer),
+            n_positions=SCRATCH_POSITIONS,
+            n_embd=width,
+            n_layer=layers,
+            n_head=max(width // SCRATCH_HEAD_WIDTH, 1),
+            bos_token_id=end,
+            eos_token_id=end,
+        )
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(int(stream(seed, "generator/scratch").integers(1 << 62)))
+            model = GPT2LMHeadModel(config)  # type: ignore[no-untyped-call]
+        return with_layout(model, tokenizer, separator=separator, lower_case=lower_case)
 
-    New tokens start as the mean of all others, so that they begin where the model knows no difference.
+
+def _byte_pairs(texts: list[str], vocabulary: int) -> Tokenizer:
+    """A byte-level BPE tokenizer, to which no text is unknown."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def with_layout(model: Any, tokenizer: Any, *, separator: str | None, lower_case: bool) -> Generator:
+    """The generator of a causal model: it gets an end and, unless text separates the sides, a new token.
+
+    New tokens start as the mean of all others, where the model sees no difference yet.
     """
     before = len(tokenizer)
     if tokenizer.eos_token_id is None:
         tokenizer.add_special_tokens({"eos_token": END})
     if separator is None:
-        _add_token(tokenizer, SEPARATOR)
+        new_token = AddedToken(SEPARATOR, special=True, normalized=False)
+        tokenizer.add_tokens([new_token], special_tokens=True)
         between = (int(tokenizer.convert_tokens_to_ids(SEPARATOR)),)
     else:
         between = tuple(tokenizer.encode(separator, add_special_tokens=False))
@@ -65,29 +128,23 @@ def with_layout(model: Any, tokenizer: Any, *, separator: str | None, lower_case
 
 
 def positions_of(config: Any) -> int:
-    """The longest sequence that a model with this configuration takes."""
+    """The longest sequence that a model of this configuration takes."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
-        found = getattr(text, name, None)
-        if isinstance(found, int) and found > 0:
-            return found
+        positions = getattr(text, name, None)
+        if isinstance(positions, int) and positions > 0:
+            return positions
     return UNLIMITED
-
-
-def _add_token(tokenizer: Any, token: str) -> None:
-    from transformers import AddedToken
-
-    tokenizer.add_tokens([AddedToken(token, special=True, normalized=False)], special_tokens=True)
 
 
 @torch.no_grad()
 def _make_room(model: Any, before: int, after: int) -> None:
-    """Rows for the tokens `before`..`after` in the embedding and, where it is another, the output layer."""
+    """Rows for the tokens `before`..`after` in the embedding and, if that is another, the output layer."""
     if before == after:
         return
     had = model.get_input_embeddings().weight.shape[0]
     if after > had:
-        with torch.random.fork_rng(devices=()):  # it draws the rows that are then set
+        with torch.random.fork_rng(devices=()):  # it draws the rows that are set below
             model.resize_token_embeddings(after, mean_resizing=False)
     tables = [model.get_input_embeddings(), model.get_output_embeddings()]
     # Tied layers share their weight: the second would take the mean of rows that are already set.

@@ -1,73 +1,121 @@
-"""`DecodingSettings`: how a generator is asked for texts, and which of them are good enough."""
+"""`BatchDecoder`: sources in, candidates out, in batches that fit into memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import time
+from collections.abc import Iterator, Sequence
 
-# What a target may be longer than `max_growth` times its source, so that a source of one word may grow too.
-GROWTH_TOKENS = 16
+import numpy as np
+import pyarrow as pa
+
+from tailwright.errors import InputError
+from tailwright.language.beam import Continuation, beam_search
+from tailwright.language.generator import Generator
+from tailwright.language.sampling import sampled
+from tailwright.language.settings import DecodingSettings
+from tailwright.language.work import Texts
+from tailwright.progress import Advance
+from tailwright.streams import stream
+
+_TOKENISED_AT_A_TIME = 4096
+_RATE_ROWS = 16
 
 
-@dataclass(frozen=True)
-class DecodingSettings:
-    """
-    | setting | meaning |
-    |---|---|
-    | `decoding` | `beam`: the likeliest texts, as in the GDA paper; `sampling`: texts drawn from the model |
-    | `beams` | beam: how many texts are followed at a time, and how many candidates a source gets |
-    | `samples` | sampling: how many candidates a source gets |
-    | `top_p` | sampling: only the likeliest tokens that hold this share of the probability are drawn |
-    | `temperature` | sampling: below 1 likely tokens become likelier, above 1 less so |
-    | `length_penalty` | a score is a log-probability / tokens ** this: the higher, the longer the texts |
-    | `max_new_tokens` | the longest target, where the model has room for it |
-    | `max_growth` | the longest target in times its source's tokens, and 16 more; none: no such bound |
-    | `max_similarity` | texts that match their source by a higher ratio of words are passed over; none: off |
-    | `batch_tokens` | tokens of all texts written at a time, prompts included: it bounds the memory |
-    | `shard_rows` | sources in one shard: what a kill loses at most |
+class BatchDecoder:
+    """A generator, and how it is asked for texts."""
 
-    `max_growth` guards against beams that go round in circles until `max_new_tokens`, which take longer than
-    all good texts of their batch. Of 4,133 pairs of titles with the same keywords (tibkat-keywords-titles)
-    1.6 % have a target beyond 4.
-    """
+    def __init__(self, generator: Generator, settings: DecodingSettings, seed: int) -> None:
+        self.generator, self.settings, self.seed = generator, settings, seed
+        generator.model.eval()  # type: ignore[no-untyped-call]
+        if self._room(generator.positions) < 1:
+            raise InputError(
+                f"a generator of {generator.positions} positions",
+                expected="room for a source, the separator and a target",
+            )
 
-    decoding: Literal["beam", "sampling"] = "beam"
-    beams: int = 10
-    samples: int = 4
-    top_p: float = 0.9
-    temperature: float = 1.0
-    length_penalty: float = 1.0
-    max_new_tokens: int = 256
-    max_growth: float | None = 4.0
-    max_similarity: float | None = None
-    batch_tokens: int = 16_384
-    shard_rows: int = 32
+    def lengths(self, sources: pa.LargeStringArray) -> np.ndarray:
+        """(sources,) tokens of each, before any is cut."""
+        lengths = np.zeros(len(sources), np.int64)
+        for start in range(0, len(sources), _TOKENISED_AT_A_TIME):
+            texts = sources[start : start + _TOKENISED_AT_A_TIME].to_pylist()
+            lengths[start : start + len(texts)] = [len(tokens) for tokens in self.generator.all_tokens(texts)]
+        return lengths
 
-    def __post_init__(self) -> None:
-        if self.decoding not in {"beam", "sampling"}:
-            raise ValueError(f"decoding must be beam or sampling, got {self.decoding!r}")
-        for name in ("beams", "samples", "max_new_tokens", "batch_tokens", "shard_rows"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
-        if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
-        if not 0 < self.temperature < float("inf"):
-            raise ValueError(f"temperature must be > 0, got {self.temperature}")
-        if not -float("inf") < self.length_penalty < float("inf"):
-            raise ValueError(f"length_penalty must be a number, got {self.length_penalty}")
-        if self.max_growth is not None and not self.max_growth > 0:
-            raise ValueError(f"max_growth must be > 0 or none, got {self.max_growth}")
-        if self.max_similarity is not None and not 0 <= self.max_similarity <= 1:
-            raise ValueError(f"max_similarity must be in [0, 1] or none, got {self.max_similarity}")
+    def cut(self, lengths: np.ndarray) -> int:
+        """How many sources of these lengths are too long."""
+        return sum(length > self._room(length) for length in lengths.tolist())
 
-    @property
-    def candidates(self) -> int:
-        """How many texts a source gets to choose from."""
-        return self.beams if self.decoding == "beam" else self.samples
+    def candidates(self, sources: Sequence[str], rows: Sequence[int], advance: Advance) -> list[Texts]:
+        """The candidates of sources that are sorted by length; `rows` are the numbers of their streams."""
+        tokens = self.generator.all_tokens(sources)
+        limits = [self._limit(len(of_source)) for of_source in tokens]
+        prompts = [
+            [*of_source[: self._room(len(of_source))], *self.generator.separator] for of_source in tokens
+        ]
+        candidates: list[Texts] = []
+        for start, end in self._batches(prompts, limits):
+            batch = self._decoded(prompts[start:end], limits[start:end], rows[start:end])
+            candidates += [[(self.generator.text(one.tokens), one.score) for one in texts] for texts in batch]
+            advance(end - start)
+        return candidates
 
-    def new_tokens(self, source_tokens: int, positions: int) -> int:
-        """The longest target of a source, its end token included; at most half of a model's positions."""
-        most = min(self.max_new_tokens, max(positions // 2, 1))
-        if self.max_growth is None:
-            return most
-        return min(most, int(self.max_growth * source_tokens) + GROWTH_TOKENS)
+    def _limit(self, source_tokens: int) -> int:
+        return self.settings.new_tokens(source_tokens, self.generator.positions)
+
+    def _room(self, source_tokens: int) -> int:
+        """How many tokens of a source are read."""
+        return self.generator.positions - self._limit(source_tokens) - len(self.generator.separator)
+
+    def _batches(self, prompts: Sequence[Sequence[int]], limits: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """First and last place of the sources in a batch: as many as `batch_tokens` has room for."""
+        start = widest = 0
+        for i, (prompt, limit) in enumerate(zip(prompts, limits, strict=True)):
+            wider = max(widest, len(prompt) + limit)
+            if i > start and (i + 1 - start) * wider * self.settings.candidates > self.settings.batch_tokens:
+                yield start, i
+                start, wider = i, len(prompt) + limit
+            widest = wider
+        if prompts:
+            yield start, len(prompts)
+
+    def _decoded(
+        self, prompts: Sequence[Sequence[int]], limits: Sequence[int], rows: Sequence[int]
+    ) -> list[list[Continuation]]:
+        settings, generator = self.settings, self.generator
+        if settings.strategy == "beam":
+            return beam_search(
+                generator.model,
+                prompts,
+                limits,
+                beams=settings.beams,
+                end=generator.end,
+                length_penalty=settings.length_penalty,
+            )
+        return sampled(
+            generator.model,
+            prompts,
+            limits,
+            rows,
+            samples=settings.samples,
+            end=generator.end,
+            seed=self.seed,
+            top_p=settings.top_p,
+            temperature=settings.temperature,
+            length_penalty=settings.length_penalty,
+        )
+
+
+def decoding_rate(
+    generator: Generator, sources: pa.LargeStringArray, settings: DecodingSettings, seed: int
+) -> float:
+    """Sources a second, measured on a few drawn by the seed; larger batches than theirs are quicker."""
+    decoder = BatchDecoder(generator, settings, seed)
+    count = min(_RATE_ROWS, len(sources))
+    if not count:
+        raise InputError("no sources", expected="at least one to measure a rate on")
+    places = stream(seed, "decoding rate").choice(len(sources), count, replace=False)
+    texts = [sources[int(place)].as_py() for place in places]
+    start = time.perf_counter()
+    texts.sort(key=lambda text: len(generator.tokens(text)))
+    decoder.candidates(texts, range(count), lambda n: None)
+    return count / (time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""`TextPairs`: what a generator is tuned on, a source text and the target to be written for it."""
+"""What a generator is tuned on: pairs of texts, and the sequences of tokens that it reads them as."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import torch
 
+from tailwright.language.generator import Generator
 from tailwright.streams import stream
 
 FEWEST_TO_HOLD_OUT = 10  # of fewer pairs, one held out would be missed more than it tells
@@ -14,7 +16,7 @@ FEWEST_TO_HOLD_OUT = 10  # of fewer pairs, one held out would be missed more tha
 
 @dataclass(frozen=True, eq=False)
 class TextPairs:
-    """Columns of equal length: `targets[i]` is written for `sources[i]`."""
+    """Columns of equal length: `targets[i]` is to be written for `sources[i]`."""
 
     sources: pa.LargeStringArray
     targets: pa.LargeStringArray
@@ -31,10 +33,10 @@ class TextPairs:
         return TextPairs(self.sources.take(pa.array(places)), self.targets.take(pa.array(places)))
 
     def split(self, share: float, seed: int) -> tuple[TextPairs, TextPairs]:
-        """What is learnt from, and a share that is held out; the order within both stays as it is.
+        """The pairs to learn from, and a share that is held out; both keep their order.
 
-        Two texts that are a pair in both directions are on the same side, else the one would give away the
-        other. With fewer than `FEWEST_TO_HOLD_OUT` such twosomes nothing is held out.
+        Two texts that are a pair in both directions stay on the same side, or one would give the other away.
+        With fewer than `FEWEST_TO_HOLD_OUT` such twosomes nothing is held out.
         """
         twosomes: dict[tuple[str, ...], int] = {}
         of_pair = np.array(
@@ -51,3 +53,82 @@ class TextPairs:
         out[stream(seed, "generator/held-out").permutation(len(twosomes))[:count]] = True
         held = out[of_pair]
         return self.take(np.flatnonzero(~held)), self.take(np.flatnonzero(held))
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The sequences of all pairs, end to end: source, separator, target, end.
+
+    | field | holds |
+    |---|---|
+    | `tokens` | (all tokens,) int32 |
+    | `starts` | (rows + 1,) where each sequence starts in `tokens` |
+    | `targets` | (rows,) where in its sequence the target starts |
+    | `cut` | how many sequences were longer than allowed |
+    """
+
+    tokens: np.ndarray
+    starts: np.ndarray
+    targets: np.ndarray
+    cut: int
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(rows,) tokens of each sequence."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def sequences_of(generator: Generator, pairs: TextPairs, *, longest: int) -> Sequences:
+    """The pairs as the generator reads them, none longer than `longest` or than its positions."""
+    sources = generator.all_tokens(pairs.sources.to_pylist())
+    targets = generator.all_tokens(pairs.targets.to_pylist())
+    limit = min(longest, generator.positions)
+    rows, begins, cut = [], [], 0
+    for source, target in zip(sources, targets, strict=True):
+        row, begin, whole = _sequence(source, generator.separator, target, generator.end, limit)
+        rows.append(np.array(row, dtype=np.int32))
+        begins.append(begin)
+        cut += not whole
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    tokens = np.concatenate(rows) if rows else np.empty(0, np.int32)
+    return Sequences(tokens, starts, np.array(begins, dtype=np.int64), cut)
+
+
+def _sequence(
+    source: list[int], separator: tuple[int, ...], target: list[int], end: int, limit: int
+) -> tuple[list[int], int, bool]:
+    """One sequence, where its target starts, and whether nothing was cut.
+
+    In a sequence that is too long each side may have half of the room. A target that is cut has no end, or
+    the model would learn to stop in the middle of a sentence.
+    """
+    room = limit - len(separator) - 1
+    if len(source) + len(target) <= room:
+        return [*source, *separator, *target, end], len(source) + len(separator), True
+    half = room // 2
+    for_source = max(half, room - len(target))
+    source = source[:for_source]
+    target = [*target, end][: limit - len(source) - len(separator)]
+    return [*source, *separator, *target], len(source) + len(separator), False
+
+
+def padded(sequences: Sequences, rows: np.ndarray, *, whole: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The tokens of these rows, padded on the right, and which of them are to be predicted.
+
+    Both are (rows, longest). To be predicted are the target and its end, or with `whole` all tokens but the
+    first. A causal model never looks to the right, so the padding needs no mask.
+    """
+    lengths = sequences.lengths[rows]
+    longest = int(lengths.max(initial=1))
+    places = np.arange(longest)
+    inside = places < lengths[:, None]
+    tokens = np.zeros((len(rows), longest), dtype=np.int64)
+    tokens[inside] = np.concatenate(
+        [sequences.tokens[sequences.starts[row] : sequences.starts[row + 1]] for row in rows]
+    )
+    # A target that starts the sequence has nothing before it to be predicted from.
+    begins = np.ones(len(rows), np.int64) if whole else np.maximum(sequences.targets[rows], 1)
+    return torch.from_numpy(tokens), torch.from_numpy(inside & (places >= begins[:, None]))

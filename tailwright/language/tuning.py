@@ -1,12 +1,12 @@
-"""`tuned_generator`: a language model tuned on pairs of texts, once; killed at any moment, it goes on.
+"""`tuned_generator`: a language model tuned on pairs of texts, once; after a kill it continues.
 
 The work folder of a generator:
 
 | in the folder | holds |
 |---|---|
 | `log.jsonl` | epochs with losses, seconds and peak memory |
-| `checkpoint/` | where an unfinished tuning is; about four times the weights, removed in the end |
-| `generator/` | what was learnt: all weights, or with LoRA the small matrices alone |
+| `checkpoint/` | how far an unfinished tuning is; about four times the weights, removed in the end |
+| `generator/` | what was learnt: all weights, or only LoRA's matrices |
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from __future__ import annotations
 import dataclasses
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from tailwright.code_version import code_version
 from tailwright.encoders.dropout import torch_draws_from
@@ -26,20 +29,18 @@ from tailwright.encoders.token_batches import bucketed_order, chunks
 from tailwright.errors import InputError, TailwrightError
 from tailwright.language.adapting import SCRATCH, Adapted, adapted, untuned
 from tailwright.language.generator import Generator
-from tailwright.language.pairs import TextPairs
-from tailwright.language.sequences import Sequences, padded, sequences_of
-from tailwright.language.token_loss import token_loss
-from tailwright.language.tuning_settings import TuningSettings
-from tailwright.language.work import alone, work_folder
+from tailwright.language.pairs import Sequences, TextPairs, padded, sequences_of
+from tailwright.language.settings import TuningSettings
+from tailwright.language.work import work_folder
 from tailwright.pretrained import identity_of, weights_folder
 from tailwright.store import open_folder, writing
+from tailwright.store.keeping import alone
 from tailwright.store.shared import content_key
 from tailwright.training.loop import run_phases
-from tailwright.training.phases import Arrays, Phase, Plan
+from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
+from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
-
-__all__ = ["TuningSettings", "generator_key", "tuned_generator", "tuning_folder"]
 
 log = logging.getLogger(__name__)
 
@@ -47,19 +48,23 @@ KIND = "generator"
 
 
 def tuned_generator(name: str, pairs: TextPairs, settings: TuningSettings, *, seed: int) -> Generator:
-    """The model called `name` (`scratch`, or what `weights_folder` takes) after tuning on the pairs.
+    """The model called `name` (`scratch`, or a name that `weights_folder` takes) after tuning on the pairs.
 
-    The same call loads what an earlier one has finished, and goes on with what an earlier one has begun.
+    The same call again loads what is finished, and continues what is not.
     """
     if len(pairs) == 0:
         raise InputError("no pairs to tune a generator on", expected="at least one")
-    folder = work_folder("generator", generator_key(name, pairs, settings, seed=seed))
+    folder = tuning_folder(name, pairs, settings, seed=seed)
     with alone(folder):
         model = adapted(untuned(name, pairs, settings, seed), settings, seed)
-        if not _taken_in(model.parts, folder / KIND):
-            _tune(model, pairs, _for(name, settings), seed, folder)
+        if not _restored(model.parameters, folder / KIND):
+            # Random weights have further to go than pretrained ones.
+            rate = settings.scratch_rate if name == SCRATCH else settings.rate
+            _tune(model, pairs, dataclasses.replace(settings, rate=rate), seed, folder)
             with writing(folder / KIND, kind=KIND, overwrite=True) as kept:
-                kept.tensors("parts", {part: w.detach().cpu().numpy() for part, w in model.parts.items()})
+                kept.tensors(
+                    "weights", {name: w.detach().cpu().numpy() for name, w in model.parameters.items()}
+                )
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
     return model.tuned()
 
@@ -74,29 +79,24 @@ def generator_key(name: str, pairs: TextPairs, settings: TuningSettings, *, seed
 
 
 def tuning_folder(name: str, pairs: TextPairs, settings: TuningSettings, *, seed: int) -> Path:
-    """Where the log and the weights of this generator are kept."""
+    """The work folder of this generator."""
     return work_folder("generator", generator_key(name, pairs, settings, seed=seed))
 
 
-def _for(name: str, settings: TuningSettings) -> TuningSettings:
-    """Random weights have further to go than pretrained ones, and a rate of their own."""
-    return dataclasses.replace(settings, rate=settings.scratch_rate) if name == SCRATCH else settings
-
-
-def _taken_in(parts: Mapping[str, torch.Tensor], kept: Path) -> bool:
-    """Whether a finished generator was there, whose weights the parts now have."""
+def _restored(parameters: Mapping[str, torch.Tensor], kept: Path) -> bool:
+    """Whether there was a finished generator, whose weights the parameters have now."""
     if not kept.exists():
         return False
     try:
-        shapes = {name: tuple(part.shape) for name, part in parts.items()}
-        found = open_folder(kept, kind=KIND).tensors("parts", shapes=shapes)
+        shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        weights = open_folder(kept, kind=KIND).tensors("weights", shapes=shapes)
     except TailwrightError as problem:
         log.warning("tuned anew: %s", problem)
         shutil.rmtree(kept, ignore_errors=True)
         return False
     with torch.no_grad():
-        for name, part in parts.items():
-            part.copy_(torch.from_numpy(found[name]))
+        for name, parameter in parameters.items():
+            parameter.copy_(torch.from_numpy(weights[name]))
     return True
 
 
@@ -113,9 +113,9 @@ def _tune(adapted: Adapted, pairs: TextPairs, settings: TuningSettings, seed: in
         held_out=len(valid),
         tokens=len(train.tokens),
         cut=train.cut + valid.cut,
-        trained_weights=sum(part.numel() for part in adapted.parts.values()),
+        trained_weights=sum(parameter.numel() for parameter in adapted.parameters.values()),
     )
-    run_phases(adapted.parts, [_Tuning(adapted, train, valid, settings)], seed=seed, work=work)
+    run_phases(adapted.parameters, [_Tuning(adapted, train, valid, settings)], seed=seed, work=work)
 
 
 def _discard_damaged(checkpoint: Path) -> None:
@@ -128,7 +128,7 @@ def _discard_damaged(checkpoint: Path) -> None:
 
 
 class _Tuning(Phase):
-    """The one phase of tuning: all parts, one rate, batches of similar length."""
+    """The one phase of tuning: all parameters, one rate, batches of similar length."""
 
     def __init__(
         self, adapted: Adapted, train: Sequences, valid: Sequences, settings: TuningSettings
@@ -136,7 +136,7 @@ class _Tuning(Phase):
         plan = Plan(
             epochs=settings.epochs,
             batch=settings.batch,
-            rates=dict.fromkeys(adapted.parts, settings.rate),
+            rates=dict.fromkeys(adapted.parameters, settings.rate),
             schedule=Schedule("linear", warmup=settings.warmup),
             weight_decay=settings.weight_decay,
             clip=settings.clip,
@@ -144,13 +144,13 @@ class _Tuning(Phase):
         )
         super().__init__("tune", len(train), plan)
         self.model, self.train, self.valid, self.settings = adapted.model, train, valid, settings
-        self.device = next(iter(adapted.parts.values())).device
+        self.device = next(iter(adapted.parameters.values())).device
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
         return {"order": bucketed_order(self.train.lengths, self.plan.batch, seed, "generator", epoch)}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
-        """The mean loss of the tokens to be predicted; gradients are left in the parts, chunk by chunk."""
+        """The mean loss of the tokens to be predicted; gradients are added chunk by chunk."""
         self.model.train()
         with torch_draws_from(random, self.device):  # dropout
             return self._mean(self.train, rows, learn=True)
@@ -171,8 +171,39 @@ class _Tuning(Phase):
         count = max(sum(int(predicted[:, 1:].sum()) for _, predicted in batches), 1)
         total = torch.zeros((), device=self.device)
         for tokens, predicted in batches:
-            part = token_loss(self.model, tokens.to(self.device), predicted.to(self.device)) / count
+            loss = token_loss(self.model, tokens.to(self.device), predicted.to(self.device)) / count
             if learn:
-                part.backward()  # type: ignore[no-untyped-call]
-            total += part.detach()
+                loss.backward()  # type: ignore[no-untyped-call]
+            total += loss.detach()
         return total
+
+
+def token_loss(model: Any, tokens: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
+    """The summed cross-entropy of the tokens (rows, length) that `predicted` marks, given those before them.
+
+    A model computes logits over its whole vocabulary at every position: for SmolLM2, whose vocabulary is 85
+    times as wide as its layers, that is a good share of the work, and most of it would be for the source,
+    which gives no loss. So the output layer sees the marked positions alone. What the model does before and
+    after that layer, such as scaling or capping logits, stays its own business.
+    """
+    marked = predicted[:, 1:]
+    with _output_at(model, marked):
+        logits = model(input_ids=tokens, use_cache=False).logits  # (marked tokens, vocabulary)
+    return nn.functional.cross_entropy(logits.float(), tokens[:, 1:][marked], reduction="sum")
+
+
+@contextmanager
+def _output_at(model: Any, marked: torch.Tensor) -> Iterator[None]:
+    """Until the block ends, the output layer sees (marked, width) instead of (rows, length, width)."""
+    layer = model.get_output_embeddings()
+    if layer is None:
+        raise InputError(f"{type(model).__name__} has no output layer", expected="a causal language model")
+
+    def cut(_: nn.Module, hidden: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor]:
+        return (hidden[0][:, :-1][marked],)
+
+    handle = layer.register_forward_pre_hook(cut)
+    try:
+        yield
+    finally:
+        handle.remove()

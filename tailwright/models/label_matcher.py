@@ -39,7 +39,7 @@ class LabelMatcher(Model):
     labels_by_word: sparse.csr_array  # (words, labels)
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        if not any(corpus.labels.texts.to_pylist()):
+        if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
         self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())

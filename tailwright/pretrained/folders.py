@@ -61,8 +61,8 @@ def _check(folder: Path) -> None:
         raise InputError("no config.json", expected="a folder of pretrained weights", path=folder)
     if next(folder.glob("*.safetensors"), None) is None:
         pickled = next((path for path in sorted(folder.iterdir()) if path.suffix in _PICKLED), None)
-        found = "no safetensors weights" if pickled is None else f"only {pickled.name}, which is not read"
-        raise InputError(found, expected="weights as safetensors", path=folder)
+        problem = "no safetensors weights" if pickled is None else f"only {pickled.name}, which is not read"
+        raise InputError(problem, expected="weights as safetensors", path=folder)
     # Without any of these transformers makes up a tokenizer that knows no word.
     if not any((folder / name).is_file() for name in _TOKENIZERS):
         raise InputError("no tokenizer.json", expected="a folder of pretrained weights", path=folder)

@@ -50,11 +50,11 @@ def strings_from_arrays(values: np.ndarray, offsets: np.ndarray) -> pa.LargeStri
 
 
 def csr_to_arrays(matrix: sparse.csr_array, name: str) -> dict[str, np.ndarray]:
-    """data, indices, indptr and shape of a CSR matrix that is consistent; TypeError, ValueError otherwise."""
+    """data, indices, indptr and shape of a consistent CSR matrix; TypeError or ValueError otherwise."""
     if not sparse.issparse(matrix) or matrix.format != "csr":
         raise TypeError(f"{name} is a {type(matrix).__name__}, expected a CSR matrix")
     if matrix.dtype not in CSR_TYPES:
-        raise TypeError(f"{name} has dtype {matrix.dtype}, which no CSR matrix is kept in")
+        raise TypeError(f"{name} has dtype {matrix.dtype}, which cannot be stored")
     stored = int(matrix.indptr[-1])
     arrays = {"data": matrix.data[:stored], "indices": matrix.indices[:stored], "indptr": matrix.indptr}
     check_csr(**arrays, shape=matrix.shape)
@@ -62,7 +62,7 @@ def csr_to_arrays(matrix: sparse.csr_array, name: str) -> dict[str, np.ndarray]:
 
 
 def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> None:
-    """ValueError unless the parts (each one axis, indices int32 or int64) make a matrix of `shape`."""
+    """ValueError unless these arrays (one axis each, indices int32 or int64) make a matrix of `shape`."""
     rows, columns = shape
     if not 0 <= columns <= MAX_UNVOUCHED:
         raise ValueError(f"absurd number of columns {columns}")
@@ -78,7 +78,7 @@ def check_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
 
 
 def _check_offsets(offsets: np.ndarray, total: int, what: str) -> None:
-    """From 0, never downwards, to `total`."""
+    """ValueError unless the offsets go from 0 to `total` and never fall."""
     if len(offsets) == 0:
         raise ValueError(f"no {what}")
     if offsets[0] != 0 or offsets[-1] != total:

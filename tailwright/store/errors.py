@@ -1,4 +1,4 @@
-"""What can go wrong with a folder, each as one line that names the file."""
+"""What can go wrong with a folder, each error one line that names the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailwright.errors import InputError, TailwrightError
 
-# The user chose a place that cannot be used; anything else (disk full, a broken disk) is no fault of theirs.
+# The user chose a place that cannot be used; anything else (full or broken disk) is not their fault.
 _A_WRONG_PLACE = {
     errno.EACCES,
     errno.EEXIST,
@@ -42,7 +42,7 @@ def errors_of_writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def errors_of_reading(path: Path) -> Iterator[None]:
-    """Turns an OSError inside into one line about `path`; a file that is not there is damage."""
+    """Turns an OSError inside into one line about `path`; a missing file counts as damage."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -1,16 +1,15 @@
-"""`kept`: what takes a while to make is made once, by one process, and loaded by all others.
+"""`kept`: what takes a while to make is made once, by one process, and loaded by all the others.
 
-A maker holds a lock beside the entry, and whoever wants the same waits for it, then loads. The system drops
-the lock when its holder dies, however it dies, so a killed maker is followed by the next one; a lock file
-that it leaves behind means nothing. An entry is a safe folder: there whole or not at all.
+The process that makes an entry holds a lock beside it; others that want the same entry wait, then load it.
+The system drops the lock when its holder dies, however it dies, so the next process takes over; a lock file
+left behind means nothing. An entry is a safe folder: complete or absent.
 
-Nothing that happens to the folder is an error: what is damaged is made anew, and where nothing can be written
-or locked, work goes on without.
+Trouble with the folder is never an error: a damaged entry is made again, and where nothing can be written or
+locked, work goes on without it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -19,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from tailwright.errors import TailwrightError
 from tailwright.store.errors import DamagedFolderError
@@ -43,21 +44,21 @@ def kept(
     called: str,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Thing, float]:
-    """What `build` makes, from the folder `place` if it is whole there, and the seconds that making it took.
+    """What `build` makes, loaded from the folder `place` if it is there, and the seconds it took to make.
 
-    The name of `place` must tell apart all that `build` may make. `called` is what the user is told to be
-    working without where nothing can be kept; `clock` is what the seconds are taken from.
+    The name of `place` must be unique to the result. Where nothing can be kept, a warning says that work goes
+    on without `called`. `clock` measures the seconds.
     """
     try:
         return _loaded(place, kind, load)
     except (TailwrightError, OSError):
-        pass  # looked at again by the one who holds the lock
+        pass  # looked at again once the lock is held
     with alone(place):
         try:
             return _loaded(place, kind, load)
         except (TailwrightError, OSError) as problem:
             if os.path.lexists(place):
-                log.info("made anew: %s", problem)
+                log.info("made again: %s", problem)
                 _discard(place)
         started = clock()
         thing = build()
@@ -67,13 +68,13 @@ def kept(
                 folder.json(_MAKING, {"seconds": seconds})
                 save(folder, thing)
         except (TailwrightError, OSError) as problem:
-            if not _is_whole(place, kind):  # else another process has just written the same
+            if not _is_whole(place, kind):  # else another process has just written it
                 warn_once(place.parent, called, problem)
     return thing, seconds
 
 
 def warn_once(folder: Path | None, called: str, problem: Exception) -> None:
-    """One warning a folder that nothing can be kept in."""
+    """Warn once for each folder in which nothing can be kept."""
     if folder not in _warned_of:
         _warned_of.add(folder)
         log.warning("working without %s: %s", called, problem)
@@ -90,57 +91,39 @@ def _loaded(place: Path, kind: str, load: Callable[[FolderReader], Thing]) -> tu
 
 @contextmanager
 def alone(place: Path) -> Iterator[bool]:
-    """Until the block ends, no other process is in such a block for the same place.
+    """While the block runs, no other process is in such a block for the same place.
 
-    True is given where that holds, False where locks do not work.
+    Gives True; or False where locks do not work, so that nobody is kept out.
     """
     path = place.with_name(f".{place.name}.lock")
-    lock = None
-    with suppress(OSError):  # no folder, no locks: as many makers as there are, and one of them is kept
+    lock = FileLock(path, fallback_to_soft=False)
+    locked = False
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = _locked(path)
+        _wait_for(lock, place)
+        locked = True
+    except OSError:  # no folder or no locks: whoever wants it makes it, and one of the results is kept
+        with suppress(OSError):
+            path.unlink()
     try:
-        yield lock is not None
+        yield locked
     finally:
-        if lock is not None:
-            with suppress(OSError):
+        if locked:
+            with suppress(OSError):  # waiting processes notice that the file is gone and lock a new one
                 path.unlink()
-            os.close(lock)
+            lock.release()
 
 
-def _locked(path: Path) -> int:
-    """A handle that holds the lock of the file `path`."""
-    while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        try:
-            _wait_for(lock, path)
-            # Who held it before has removed the file; a lock on what is no longer there keeps nobody out.
-            if _is_still(path, lock):
-                return lock
-        except OSError:
-            path.unlink(missing_ok=True)
-            os.close(lock)
-            raise
-        os.close(lock)
-
-
-def _wait_for(lock: int, path: Path) -> None:
+def _wait_for(lock: BaseFileLock, place: Path) -> None:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        log.info("waiting for another process to make %s", path.name[1:].removesuffix(".lock"))
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-
-def _is_still(path: Path, lock: int) -> bool:
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(lock))
-    except FileNotFoundError:
-        return False
+        lock.acquire(blocking=False)
+    except Timeout:
+        log.info("waiting for another process to make %s", place.name)
+        lock.acquire()
 
 
 def _discard(place: Path) -> None:
-    """Remove a damaged entry, so that it is written again even where no sign of ours is left in it."""
+    """Remove a damaged entry, which may no longer look like one of ours, so that it can be written again."""
     try:
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)

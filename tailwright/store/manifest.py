@@ -34,7 +34,7 @@ class FileEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The whole of `manifest.json`. Unknown keys are refused: they belong to a version we do not know."""
+    """The whole of `manifest.json`. Unknown keys, as of another version, are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -68,7 +68,7 @@ def read_manifest(folder: Path, kind: str) -> Manifest:
 
 
 def _instead_of(folder: Path) -> str:
-    """What is found at a path where there is no folder."""
+    """What there is at a path that is no folder."""
     if folder.exists():
         return "is a file"
     aside = aside_of(folder)
@@ -76,8 +76,8 @@ def _instead_of(folder: Path) -> str:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether `folder` has a manifest that opens as ours do. A damaged folder of ours may be replaced, so
-    the rest of the manifest does not matter."""
+    """Whether `folder` has a manifest that begins like ours; the rest may be damaged, as such a folder may be
+    replaced."""
     try:
         path, _ = file_inside(folder, MANIFEST)
         with path.open("rb") as file:
@@ -87,9 +87,9 @@ def is_ours(folder: Path) -> bool:
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first of a model's complaints, in one line: where, what was found, why it is wrong."""
+    """The first validation error, in one line: where, what was found, why it is wrong."""
     first = error.errors(include_url=False, include_context=False)[0]
-    where = " in ".join(quoted(part) for part in reversed(first["loc"]))
+    where = " in ".join(quoted(key) for key in reversed(first["loc"]))
     return f"{where}{': ' if where else ''}{quoted(first['input'])} ({first['msg']})"
 
 
@@ -106,7 +106,7 @@ def _parse(raw: bytes, path: Path) -> Manifest:
 
 
 def _check_version(content: object, path: Path) -> None:
-    """Before anything else is looked at, for another version may have other fields."""
+    """Checked before anything else: another version may have other fields."""
     if not isinstance(content, dict) or content.get("format") != "tailwright":
         return
     version = content.get("version")

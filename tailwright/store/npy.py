@@ -1,8 +1,8 @@
 """npy files of plain numbers.
 
-Headers are written by numpy and read by one regular expression, which knows just the form that numpy writes
-for plain numbers: nothing is evaluated, and no object array, structured type or Fortran order can be asked
-for. The header's shape must account for every byte that follows before anything is allocated.
+Headers are written by numpy and read by one regular expression that accepts only the form numpy writes for
+plain numbers: nothing is evaluated, and object arrays, structured types and Fortran order are refused. Before
+anything is allocated, the header's shape must account for every byte that follows.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _HEADER = re.compile(
 )
 
 
-def npy_parts(array: np.ndarray, name: str) -> list[bytes | memoryview]:
-    """The npy file of `array`, in pieces; the values are not copied."""
+def npy_chunks(array: np.ndarray, name: str) -> list[bytes | memoryview]:
+    """The bytes of the npy file of `array`, in chunks; the values are not copied."""
     array = plain(array, name)
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -44,7 +44,7 @@ def npy_parts(array: np.ndarray, name: str) -> list[bytes | memoryview]:
 def read_npy(
     path: Path, *, dtype: DTypeLike | None = None, shape: Shape | None = None, mmap: bool = False
 ) -> np.ndarray:
-    """The array in the file; with `mmap` it is mapped, read-only, and stays so if the file is replaced."""
+    """The array in the file; with `mmap` a read-only mapping, which survives if the file is replaced."""
     with errors_of_reading(path), path.open("rb") as file:
         found_dtype, found_shape = _read_header(file, path)
         check_expected(path, found_dtype, found_shape, dtype, shape)

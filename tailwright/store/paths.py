@@ -1,4 +1,4 @@
-"""Which names a folder may hold, and the way from a name to a file that is surely inside the folder."""
+"""The file names a folder may hold, and the path of a file that is certainly inside the folder."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
 
 # One rule for every system: no "..", hidden file, absolute path, drive, backslash, NUL or Unicode form.
-_PART = r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}"
-_NAME = re.compile(rf"{_PART}(?:/{_PART}){{0,15}}")
+_STEP = r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}"
+_NAME = re.compile(rf"{_STEP}(?:/{_STEP}){{0,15}}")
 
 
 def check_name(name: str) -> str:
@@ -25,16 +25,16 @@ def check_name(name: str) -> str:
 
 
 def aside_of(folder: Path) -> Path:
-    """Where an old folder waits for a moment, on disks that cannot exchange two folders in one step."""
+    """Where an old folder is set aside, on disks that cannot exchange two folders in one step."""
     return folder.parent / f".{folder.name}.previous"
 
 
 def file_inside(folder: Path, name: str) -> tuple[Path, int]:
-    """The path and size of the regular file `name`; no link on the way, so it cannot lie elsewhere."""
+    """The path and size of the regular file `name`; links are refused, so it cannot lie elsewhere."""
     path = shown = folder / name
-    parts = name.split("/")
-    for depth in range(1, len(parts) + 1):
-        path = folder.joinpath(*parts[:depth])
+    steps = name.split("/")
+    for depth in range(1, len(steps) + 1):
+        path = folder.joinpath(*steps[:depth])
         with errors_of_reading(shown):
             info = path.lstat()
         if stat.S_ISLNK(info.st_mode):

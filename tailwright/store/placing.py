@@ -1,15 +1,14 @@
-"""How a folder gets to its place: written beside it, locked while alive, renamed or exchanged at the end.
+"""How a folder gets to its place: written beside it, locked meanwhile, renamed or exchanged at the end.
 
-The sibling of `run` is `.run.tmp-1f2e3d4c`. Its writer holds a lock on it which the system drops when the
-process dies, however it dies; so a sibling that can be locked is a dead one's, on any machine that shares the
-disk and whatever became of its process id. Needs a POSIX system.
+The sibling of `run` is `.run.tmp-1f2e3d4c`. Its writer holds a lock on it, which the system drops when the
+process dies, however it dies. So a sibling that can be locked was left by a dead writer, whichever machine
+wrote it on a shared disk. Needs a POSIX system.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -18,6 +17,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from tailwright.errors import InputError
 from tailwright.store.manifest import is_ours
@@ -29,7 +30,7 @@ _NOT_SUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def refuse_unless_free(target: Path, shown: Path, overwrite: bool) -> None:
-    """InputError unless the place is free: nothing there, an empty folder, or ours and `overwrite`."""
+    """InputError unless `target` does not exist, is an empty folder, or is ours and `overwrite` is set."""
     if not os.path.lexists(target):
         return
     if not target.is_dir():
@@ -39,13 +40,14 @@ def refuse_unless_free(target: Path, shown: Path, overwrite: bool) -> None:
     if not overwrite:
         raise InputError("exists already", expected="a new folder", path=shown)
     if not is_ours(target):
-        found = "is no tailwright folder, so it is not overwritten"
-        raise InputError(found, expected="a new folder", path=shown)
+        raise InputError(
+            "is no tailwright folder, so it is not overwritten", expected="a new folder", path=shown
+        )
 
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A new, locked sibling of `target`; whatever is at its name in the end is removed."""
+    """A new, locked sibling of `target`; whatever has its name in the end is removed."""
     staged, lock = _locked_sibling(target)
     try:
         yield staged
@@ -55,7 +57,7 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def put_in_place(staged: Path, target: Path, overwrite: bool) -> None:
-    """`staged` becomes `target`; an old folder stays whole until then, and lands at the name of `staged`."""
+    """`staged` becomes `target`; an old folder stays complete until then and takes the name of `staged`."""
     if overwrite and is_ours(target):
         swap(staged, target)
     else:
@@ -64,13 +66,13 @@ def put_in_place(staged: Path, target: Path, overwrite: bool) -> None:
 
 
 def swap(staged: Path, target: Path) -> None:
-    """Two folders change places: in one step where the disk can, else in two."""
+    """Exchange two folders: in one step where the disk can, else in two."""
     if not _exchange(staged, target):
         _replace_in_two_steps(staged, target)
 
 
 def clear_remains(target: Path) -> None:
-    """Puts a folder back that a dead writer had set aside, and removes what dead writers left behind."""
+    """Put back a folder that a dead writer had set aside, and remove what dead writers left behind."""
     aside = aside_of(target)
     if is_ours(aside) and not os.path.lexists(target):
         aside.rename(target)
@@ -82,14 +84,14 @@ def clear_remains(target: Path) -> None:
         with suppress(OSError):
             lock = _open_folder(sibling)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(sibling, ignore_errors=True)
+                if lock_descriptor(lock, blocking=False):
+                    shutil.rmtree(sibling, ignore_errors=True)
             finally:
                 os.close(lock)
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in `folder` reach the disk."""
+    """Flush the names in `folder` to the disk."""
     handle = _open_folder(folder)
     try:
         os.fsync(handle)
@@ -104,12 +106,12 @@ def _locked_sibling(target: Path) -> tuple[Path, int]:
     while True:
         staged = target.parent / f".{target.name}.tmp-{secrets.token_hex(4)}"
         staged.mkdir()
-        # Until it is locked, another writer may take it for a dead one's and remove it.
+        # Until it is locked, another writer may think its writer dead and remove it.
         with suppress(FileNotFoundError):
             lock = _open_folder(staged)
-            # On a disk without locks no sibling can be told dead, so none is ever removed by another.
+            # On a disk without locks no sibling can be told to be dead, so none is ever removed.
             with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock_descriptor(lock)
             if staged.exists():
                 return staged, lock
             os.close(lock)
@@ -120,7 +122,7 @@ def _open_folder(folder: Path) -> int:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swaps two folders in one step that nothing can interrupt; False where the system cannot."""
+    """Exchange two folders in one atomic step; False where the system cannot."""
     library = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     try:

@@ -30,7 +30,7 @@ PLAIN = {
 }
 
 MAX_AXES = 32
-# The largest size of an axis that no bytes vouch for: of an empty array, or the columns of a CSR matrix.
+# The largest size of an axis that the file's length cannot confirm: of an empty array, or CSR columns.
 MAX_UNVOUCHED = 2**31
 
 
@@ -39,7 +39,7 @@ def plain(array: np.ndarray, name: str) -> np.ndarray:
     array = np.asarray(array, order="C")
     little = array.dtype.newbyteorder("<")
     if little.str not in PLAIN:
-        raise TypeError(f"{name} has dtype {array.dtype}, which is no plain number")
+        raise TypeError(f"{name} has dtype {array.dtype}, which is not a plain number")
     check_shape(array.shape, array.itemsize)
     return array.astype(little, copy=False)
 
@@ -50,7 +50,7 @@ def as_bytes(array: np.ndarray) -> memoryview:
 
 
 def check_shape(shape: Sequence[int], itemsize: int) -> int:
-    """The number of bytes an array of `shape` takes; ValueError where no file could have such a shape."""
+    """The number of bytes in an array of `shape`; ValueError for a shape that no file could have."""
     size = math.prod(shape) * itemsize
     if len(shape) > MAX_AXES:
         raise ValueError(f"a shape of {len(shape)} axes, more than {MAX_AXES}")
@@ -62,7 +62,7 @@ def check_shape(shape: Sequence[int], itemsize: int) -> int:
 
 
 def check_bools(array: np.ndarray, path: Path) -> None:
-    """A bool of any other byte than 0 and 1 is undefined behaviour further down."""
+    """Refuse bools of any byte but 0 and 1, which are undefined behaviour further down."""
     if array.dtype == np.bool_ and array.size and int(array.view(np.uint8).max()) > 1:
         raise DamagedFolderError("a byte other than 0 and 1", expected="bools", path=path)
 
@@ -75,7 +75,7 @@ def check_expected(
     expected_shape: Shape | None,
     what: str = "",
 ) -> None:
-    """`DamagedFolderError` unless dtype and shape are as the reader wants them; None stands for any size."""
+    """`DamagedFolderError` unless dtype and shape are as expected; None stands for any size."""
     if expected_dtype is not None and dtype != np.dtype(expected_dtype):
         raise DamagedFolderError(f"{what}dtype {dtype}", expected=str(np.dtype(expected_dtype)), path=path)
     if expected_shape is None:

@@ -1,4 +1,4 @@
-"""`open_folder`: a folder whose every byte was checked against its manifest, and is still not trusted."""
+"""`open_folder`: every byte of a folder is checked against its manifest, and still not trusted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tailwright.store.paths import file_inside
 from tailwright.store.plain import Shape, check_expected
 from tailwright.store.tensors import read_tensors
 
-_BLOCK = 1 << 20
+_CHUNK = 1 << 20
 
 
 def open_folder(path: str | Path, kind: str) -> FolderReader:
-    """The folder at `path`, after its manifest, version, kind, file names, sizes and hashes were checked.
+    """The folder at `path`, once its manifest, version, kind, file names, sizes and hashes are checked.
 
-    Raises `DamagedFolderError` in one line for whatever is wrong. Files that the manifest does not list are
+    Raises `DamagedFolderError`, one line, for whatever is wrong. Files that the manifest does not list are
     left alone.
     """
     folder = Path(path)
@@ -38,10 +38,10 @@ def open_folder(path: str | Path, kind: str) -> FolderReader:
 
 
 class FolderReader:
-    """Loads the files of a checked folder; what a method returns is consistent in itself.
+    """Loads the files of a checked folder; every method returns consistent data.
 
-    A hash only shows that a file is what its writer meant; a writer may mean harm. So each method checks the
-    content too, and raises `DamagedFolderError`.
+    A hash only shows that a file is what its writer meant, and a writer may mean harm. So each method checks
+    the content too, and raises `DamagedFolderError`.
     """
 
     def __init__(self, root: Path, files: frozenset[str], prefix: str = "") -> None:
@@ -79,19 +79,19 @@ class FolderReader:
     def array(
         self, name: str, *, dtype: DTypeLike | None = None, shape: Shape | None = None, mmap: bool = False
     ) -> np.ndarray:
-        """The array `name`.npy, of just this dtype and shape where they are given (None: any size).
+        """The array `name`.npy; other dtypes and shapes than those given are refused (None: any size).
 
-        With `mmap` the array is read-only and its pages are read when they are used. It outlives a folder
-        that is overwritten or removed; a file that some other program shortens in place ends this process.
+        With `mmap` the array is read-only and its pages are read on use. It outlives a folder that is
+        overwritten or removed; if another program shortens the file in place, this process crashes.
         """
         return read_npy(self._file(f"{name}.npy"), dtype=dtype, shape=shape, mmap=mmap)
 
     def tensors(self, name: str, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
-        """The arrays in `name`.safetensors; just the names and shapes of `shapes` where it is given."""
+        """The arrays in `name`.safetensors; with `shapes`, exactly these names and shapes are accepted."""
         return read_tensors(self._file(f"{name}.safetensors"), shapes=shapes)
 
     def strings(self, name: str, *, count: int | None = None) -> pa.LargeStringArray:
-        """The strings `name`, just `count` of them where it is given."""
+        """The strings `name`; with `count`, any other number of them is refused."""
         length = None if count is None else count + 1
         values = self.array(f"{name}.bytes", dtype=np.uint8, shape=(None,))
         offsets = self.array(f"{name}.offsets", dtype=np.int64, shape=(length,))
@@ -103,15 +103,16 @@ class FolderReader:
     def csr(
         self, name: str, *, dtype: DTypeLike | None = None, shape: Shape | None = None
     ) -> sparse.csr_array:
-        """The sparse matrix `name`, of just this dtype and shape where they are given (None: any size)."""
+        """The sparse matrix `name`; other dtypes and shapes than those given are refused (None: any size)."""
         path = self.path / name
         data = self.array(f"{name}.data", dtype=dtype, shape=(None,))
         indices = self.array(f"{name}.indices", shape=(None,))
         indptr = self.array(f"{name}.indptr", shape=(None,))
         rows, columns = self.array(f"{name}.shape", dtype=np.int64, shape=(2,)).tolist()
-        for part, types in ((data, CSR_TYPES), (indices, INDEX_TYPES), (indptr, INDEX_TYPES)):
-            if part.dtype not in types:
-                raise DamagedFolderError(f"a part of dtype {part.dtype}", expected="a CSR matrix", path=path)
+        for array, types in ((data, CSR_TYPES), (indices, INDEX_TYPES), (indptr, INDEX_TYPES)):
+            if array.dtype not in types:
+                problem = f"an array of dtype {array.dtype}"
+                raise DamagedFolderError(problem, expected="a CSR matrix", path=path)
         try:
             check_csr(data, indices, indptr, (rows, columns))
         except ValueError as error:
@@ -133,8 +134,8 @@ def _verify(folder: Path, name: str, entry: FileEntry) -> None:
         raise DamagedFolderError(f"{size} bytes", expected=f"{entry.bytes} as in the manifest", path=path)
     digest = hashlib.sha256()
     with errors_of_reading(path), path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
     if digest.hexdigest() != entry.sha256:
-        found = f"sha256 {digest.hexdigest()[:12]}…"
-        raise DamagedFolderError(found, expected=f"{entry.sha256[:12]}… as in the manifest", path=path)
+        problem = f"sha256 {digest.hexdigest()[:12]}…"
+        raise DamagedFolderError(problem, expected=f"{entry.sha256[:12]}… as in the manifest", path=path)

@@ -1,11 +1,11 @@
-"""Shared work: what several trainings need and none should make twice, kept by content in one folder.
+"""Shared work: what several trainings need is made once and kept in one folder, named by its content.
 
-`$TAILWRIGHT_SHARED` names the folder; a study sets it for all its processes. Where it is not set everything
-is made as ever. What is kept is named by a digest of all that it is made of and of the code that makes it, so
-it is never out of date, and results are the same to the last bit with and without.
+`$TAILWRIGHT_SHARED` names the folder; a study sets it for all its processes. Without it, everything is made
+by each process. An entry is named by a digest of its inputs and of the code that makes it, so it is never out
+of date, and results are the same to the last bit with and without sharing.
 
-Seconds on one core to make, and to load with the digest of the inputs (`benchmarks/bench_shared.py`; the
-machine had other work to do):
+Seconds on one core to make an entry, and to load it, the digest of the inputs included
+(`benchmarks/bench_shared.py`, on a busy machine):
 
 | | winapi-seealso | tibkat-keywords-titles | cve-libraries | |
 |---|---|---|---|---|
@@ -14,9 +14,9 @@ machine had other work to do):
 | words and pieces, for `twin` | 1.18, 0.08 | 0.58, 0.04 | 0.27, 0.02 | shared |
 | label tree, for `linear`, each of three | 0.67, 0.01 | 0.91, 0.03 | 0.08, 0.00 | shared |
 | clusters of labels, for `astec` | 3.3, 0.11 | 17.9, 0.60 | 0.11, 0.01 | shared |
-| words, for `linear` and `astec` | 0.23, 0.06 | 0.07, 0.02 | 0.04, 0.01 | not: nothing is gained |
+| words, for `linear` and `astec` | 0.23, 0.06 | 0.07, 0.02 | 0.04, 0.01 | not shared: little gain |
 
-The version of the code takes a process 0.2 seconds, once.
+The version of the code costs each process 0.2 seconds, once.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from tailwright.store.reader import FolderReader
 from tailwright.store.writer import FolderWriter
 
 Thing = TypeVar("Thing")
-Part: TypeAlias = "str | int | float | np.ndarray | sparse.csr_array | pa.LargeStringArray"
+KeyInput: TypeAlias = "str | int | float | np.ndarray | sparse.csr_array | pa.LargeStringArray"
 
 _KEY = re.compile("[0-9a-f]{16,128}")
 
 
 class _Spared:
-    """What sharing has saved this process so far, less what it has cost."""
+    """The seconds that sharing has saved this process so far, minus those it has cost."""
 
     seconds = 0.0
 
 
 def shared_folder() -> Path | None:
-    """`$TAILWRIGHT_SHARED`, or None: nothing is shared."""
+    """`$TAILWRIGHT_SHARED`, or None if nothing is shared."""
     folder = os.environ.get("TAILWRIGHT_SHARED")
     return Path(folder) if folder else None
 
@@ -63,10 +63,10 @@ def shared(
     save: Callable[[FolderWriter, Thing], None],
     load: Callable[[FolderReader], Thing],
 ) -> Thing:
-    """What `build` makes: made by one process, loaded by the others, where a shared folder is set.
+    """What `build` makes; where a shared folder is set, one process makes it and the others load it.
 
-    `key` gives what `content_key` makes of the inputs, the settings and the version of the code of `build`;
-    it is only asked where something is shared.
+    `key` gives the `content_key` of the inputs, the settings and the code version of `build`; it is called
+    only if there is a shared folder.
     """
     folder = shared_folder()
     if folder is None:
@@ -89,40 +89,40 @@ def shared(
 
 
 def spared_seconds() -> float:
-    """How much longer this process would have taken so far, had it made by itself all that was shared.
+    """How much longer this process would have taken so far without shared work.
 
-    Time measured plus what this has grown by is the time of one that works alone, whoever was first.
+    The time measured over a span plus the growth of this figure is the time without sharing.
     """
     return _Spared.seconds
 
 
 def spare(seconds: float) -> None:
-    """Count work as shared that is kept in the shared folder in a form of its own: what it took to make."""
+    """Add the `seconds` of shared work that is kept in the shared folder by other means than `shared`."""
     _Spared.seconds += seconds
 
 
-def content_key(*parts: Part) -> str:
-    """A digest of the parts, in their order: text, numbers, arrays, CSR matrices, columns of strings.
+def content_key(*inputs: KeyInput) -> str:
+    """A digest of the inputs, in order: text, numbers, arrays, CSR matrices, columns of strings.
 
     >>> content_key("a", "bc") == content_key("ab", "c")
     False
     """
     digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        if isinstance(part, (str, int, float)):
-            arrays = {"": np.frombuffer(repr(part).encode(), dtype=np.uint8)}
-        elif isinstance(part, np.ndarray):
-            arrays = {"": part}
-        elif isinstance(part, pa.Array):
-            arrays = dict(zip(("bytes", "offsets"), strings_to_arrays(part), strict=True))
+    for value in inputs:
+        if isinstance(value, (str, int, float)):
+            arrays = {"": np.frombuffer(repr(value).encode(), dtype=np.uint8)}
+        elif isinstance(value, np.ndarray):
+            arrays = {"": value}
+        elif isinstance(value, pa.Array):
+            arrays = dict(zip(("bytes", "offsets"), strings_to_arrays(value), strict=True))
         else:
-            arrays = csr_to_arrays(part, "a part of the key")
+            arrays = csr_to_arrays(value, "an input of the key")
         for name, array in arrays.items():
-            digest.update(f"{type(part).__name__} {name} {array.dtype.str} {array.shape}\0".encode())
+            digest.update(f"{type(value).__name__} {name} {array.dtype.str} {array.shape}\0".encode())
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 
 def _clock() -> float:
-    """A clock that goes as if nothing were shared, so that shared work within shared work counts once."""
+    """A clock that runs as if nothing were shared, so that shared work inside shared work counts once."""
     return time.monotonic() + _Spared.seconds

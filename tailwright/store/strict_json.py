@@ -9,7 +9,7 @@ from typing import Any
 
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 64
-# Python's own limit on digits came with 3.10.7 and can be switched off; conversion is quadratic.
+# Conversion is quadratic, and Python's own limit on digits (since 3.10.7) can be switched off.
 _MAX_DIGITS = 400
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -21,7 +21,7 @@ def encode(value: object, indent: int | None = 1) -> bytes:
     >>> encode({"a": [1, 2.5]}, indent=None)
     b'{"a": [1, 2.5]}'
 
-    Raises TypeError or ValueError for what JSON cannot say: NaN, a key that is no text, an object.
+    Raises TypeError or ValueError for what JSON cannot express: NaN, a key that is not text, an object.
     """
     try:
         raw = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent).encode()
@@ -33,7 +33,7 @@ def encode(value: object, indent: int | None = 1) -> bytes:
 
 
 def decode(raw: bytes) -> Any:
-    """The value that `raw` says; ValueError in one line where it is not strict JSON."""
+    """The value in `raw`; a one-line ValueError where it is not strict JSON."""
     if len(raw) > MAX_BYTES:
         raise ValueError(f"{len(raw)} bytes, more than {MAX_BYTES}")
     try:
@@ -95,7 +95,7 @@ def _check_depth(value: object) -> None:
 
 
 def _check_keys(value: object) -> None:
-    """`json.dumps` would turn the keys 1 and None into text; a reader could not tell."""
+    """Refuse keys that are not text: `json.dumps` would silently turn 1 and None into text."""
     left = [value]
     while left:
         item = left.pop()
@@ -109,7 +109,7 @@ def _check_keys(value: object) -> None:
 
 
 def _check_surrogates(value: object) -> None:
-    """Half of a surrogate pair would come back as a string that cannot be written anywhere."""
+    """Refuse half of a surrogate pair: it would come back as a string that cannot be written anywhere."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

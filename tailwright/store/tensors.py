@@ -1,7 +1,7 @@
 """safetensors files of plain numbers.
 
-Files are written here, so that no second copy of the weights is held and the hash is taken on the way; they
-are read by the safetensors library, after the header has been checked.
+Files are written here, so that no second copy of the weights is held and the hash is taken while writing;
+they are read by the safetensors library, after the header has been checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tailwright.store.plain import (
 )
 
 MAX_HEADER_BYTES = 16 << 20
-_METADATA = "__metadata__"  # what safetensors files may carry besides tensors; ours do not
+_METADATA = "__metadata__"  # other safetensors files may have it; ours do not
 _DTYPES = {code: np.dtype(descr) for descr, code in PLAIN.items()}
 
 
@@ -49,10 +49,10 @@ class _Entry(BaseModel):
 _HEADER = TypeAdapter(dict[str, _Entry])
 
 
-def tensors_parts(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | memoryview]:
-    """The safetensors file of `tensors`, in pieces; wide types first, so that each is aligned."""
+def tensors_chunks(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | memoryview]:
+    """The bytes of the safetensors file of `tensors`, in chunks; wide types first, to align each tensor."""
     if _METADATA in tensors:
-        raise ValueError(f"{name} has a tensor named {_METADATA}, which safetensors keeps for itself")
+        raise ValueError(f"{name} has a tensor named {_METADATA}, which safetensors reserves")
     arrays = {key: plain(array, f"{name}[{key!r}]") for key, array in tensors.items()}
     order = sorted(arrays, key=lambda key: (-arrays[key].itemsize, key))
     header: dict[str, Any] = {}
@@ -73,13 +73,13 @@ def tensors_parts(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes | 
 
 
 def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
-    """The tensors in the file, by name; with `shapes`, just these names and shapes are accepted."""
+    """The tensors in the file, by name; with `shapes`, exactly these names and shapes are accepted."""
     header = _read_header(path)
     if shapes is not None:
         odd = sorted(header.keys() ^ shapes.keys())
         if odd:
-            found = f"tensor {quoted(odd[0])} " + ("is missing" if odd[0] in shapes else "is unknown")
-            raise DamagedFolderError(found, expected=f"{len(shapes)} tensors", path=path)
+            problem = f"tensor {quoted(odd[0])} " + ("is missing" if odd[0] in shapes else "is unknown")
+            raise DamagedFolderError(problem, expected=f"{len(shapes)} tensors", path=path)
         for key, shape in shapes.items():
             dtype = _DTYPES[header[key].dtype]
             check_expected(path, dtype, header[key].shape, None, shape, f"{quoted(key)} of ")
@@ -98,15 +98,15 @@ def _read_header(path: Path) -> dict[str, _Entry]:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, MAX_HEADER_BYTES):
-            found = f"a safetensors header of {length} bytes in a file of {size}"
-            raise DamagedFolderError(found, expected="a safetensors file", path=path)
+            problem = f"a safetensors header of {length} bytes in a file of {size}"
+            raise DamagedFolderError(problem, expected="a safetensors file", path=path)
         raw = file.read(length)
     try:
         header = _HEADER.validate_python(strict_json.decode(raw))
         _check_layout(header, size - 8 - length)
     except ValidationError as error:
-        found = f"safetensors header: {first_problem(error)}"
-        raise DamagedFolderError(found, expected="name, dtype, shape and offsets", path=path) from error
+        problem = f"safetensors header: {first_problem(error)}"
+        raise DamagedFolderError(problem, expected="name, dtype, shape and offsets", path=path) from error
     except ValueError as error:
         raise DamagedFolderError(f"safetensors header: {error}", path=path) from error
     return header

@@ -1,4 +1,4 @@
-"""One file that is there whole, or not at all: written beside its place and renamed into it."""
+"""A file that is complete or absent: written beside its place and renamed into it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailwright.store.errors import errors_of_writing
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """The file with this content; what was there before stays until the new one is complete on the disk."""
+    """Write the file; an older one stays until the new one is complete on the disk."""
     with whole_file(path) as staged, staged.open("xb") as file:
         file.write(content)
         file.flush()
@@ -22,7 +22,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to; in the end it becomes `path`, or is removed if the block fails."""
+    """A path beside `path` to write to; it is renamed in the end, or removed if the block fails."""
     staged = sibling(path)
     with errors_of_writing(path):
         try:
@@ -33,12 +33,12 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def clear_siblings(path: Path) -> None:
-    """Remove what killed writers of this file left; for one who knows that nobody is writing it now."""
+    """Remove what killed writers of this file left; only for callers who know that nobody is writing it."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.tmp-{'[0-9a-f]' * 8}"):
         with suppress(OSError):
             left.unlink()
 
 
 def sibling(path: Path) -> Path:
-    """A hidden name that nobody else takes, in the same folder."""
+    """A hidden, unused name in the same folder."""
     return path.parent / f".{path.name}.tmp-{secrets.token_hex(4)}"

@@ -1,4 +1,4 @@
-"""`writing`: a folder that is there whole, or not at all."""
+"""`writing`: a folder that is complete or absent."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tailwright.store import strict_json
 from tailwright.store.columns import Strings, csr_to_arrays, strings_to_arrays
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.manifest import MANIFEST, FileEntry, Manifest
-from tailwright.store.npy import npy_parts
+from tailwright.store.npy import npy_chunks
 from tailwright.store.paths import check_name
 from tailwright.store.placing import clear_remains, put_in_place, refuse_unless_free, staging, sync_folder
-from tailwright.store.tensors import tensors_parts
+from tailwright.store.tensors import tensors_chunks
 
 
 @contextmanager
 def writing(path: str | Path, kind: str, overwrite: bool = False) -> Iterator[FolderWriter]:
     """A writer whose files appear together as the folder `path` when the block ends without an exception.
 
-    Until then they lie in a hidden sibling, which is removed when the block fails and by the next writer of
-    the same place when the process was killed. `overwrite` replaces a folder that tailwright wrote, with all
-    that lies in it, and no other; the old one stays whole until the new one takes its place.
+    Until then they lie in a hidden sibling, which is removed if the block fails, or by the next writer of the
+    same place if the process is killed. `overwrite` replaces a folder that tailwright wrote, with everything
+    in it, and no other; the old one stays complete until the new one takes its place.
     """
     shown = Path(path)
     manifest = Manifest(kind=kind, files={})
@@ -52,34 +52,34 @@ def writing(path: str | Path, kind: str, overwrite: bool = False) -> Iterator[Fo
 
 @dataclass
 class _Session:
-    """What a writer and its subfolders share."""
+    """The state that a writer shares with its subfolders."""
 
     staged: Path
     shown: Path  # where the files will be, for error messages
     files: dict[str, FileEntry] = field(default_factory=dict)
     is_open: bool = True
 
-    def add(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """Writes a file and lists it in the manifest."""
+    def add(self, name: str, chunks: Iterable[bytes | memoryview]) -> None:
+        """Write a file and list it in the manifest."""
         if not self.is_open:
             raise RuntimeError(f"{self.shown} is no longer being written")
         if check_name(name).lower() == MANIFEST:
             raise ValueError(f"{MANIFEST} is written by the folder itself")
         if name in self.files:
             raise ValueError(f"{name} is written already")
-        self.files[name] = self.write(name, parts)
+        self.files[name] = self.write(name, chunks)
 
-    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> FileEntry:
-        """Writes a file to the disk, hashing it on the way."""
+    def write(self, name: str, chunks: Iterable[bytes | memoryview]) -> FileEntry:
+        """Write a file to the disk and hash it meanwhile."""
         digest, size = hashlib.sha256(), 0
         with errors_of_writing(self.shown / name):
             path = self.staged / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
-                for part in parts:
-                    file.write(part)
-                    digest.update(part)
-                    size += len(part)
+                for chunk in chunks:
+                    file.write(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
                 file.flush()
                 os.fsync(file.fileno())
         return FileEntry(bytes=size, sha256=digest.hexdigest())
@@ -89,7 +89,7 @@ class _Session:
 
 
 class FolderWriter:
-    """Adds files to the folder that is being written. Names are relative, each may be written once."""
+    """Adds files to the folder that is being written. Names are relative; each is written once."""
 
     def __init__(self, session: _Session, prefix: str = "") -> None:
         self._session = session
@@ -103,11 +103,11 @@ class FolderWriter:
 
     def array(self, name: str, array: np.ndarray) -> None:
         """`name`.npy: an array of plain numbers of any shape."""
-        self._session.add(f"{self._prefix}{name}.npy", npy_parts(array, name))
+        self._session.add(f"{self._prefix}{name}.npy", npy_chunks(array, name))
 
     def tensors(self, name: str, tensors: Mapping[str, np.ndarray]) -> None:
         """`name`.safetensors: named arrays of plain numbers."""
-        self._session.add(f"{self._prefix}{name}.safetensors", tensors_parts(tensors, name))
+        self._session.add(f"{self._prefix}{name}.safetensors", tensors_chunks(tensors, name))
 
     def strings(self, name: str, strings: Strings) -> None:
         """`name`.bytes.npy and `name`.offsets.npy: string i is bytes[offsets[i]:offsets[i + 1]] as UTF-8."""
@@ -117,8 +117,8 @@ class FolderWriter:
 
     def csr(self, name: str, matrix: sparse.csr_array) -> None:
         """`name`.data.npy, .indices.npy, .indptr.npy and .shape.npy."""
-        for part, array in csr_to_arrays(matrix, name).items():
-            self.array(f"{name}.{part}", array)
+        for kind, array in csr_to_arrays(matrix, name).items():
+            self.array(f"{name}.{kind}", array)
 
     def sub(self, name: str) -> FolderWriter:
         """The same below `name`/."""

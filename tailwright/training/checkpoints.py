@@ -6,10 +6,12 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 
+from torch import nn
+
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.optimisers import Optimisers
-from tailwright.training.parts import Arrays, Parts, put_weights, weights_of
 from tailwright.training.swa import Averages
+from tailwright.training.weights import Arrays, put_weights, weights_of
 
 
 @dataclass
@@ -39,7 +41,7 @@ class RunState:
     """All that changes while a phase goes on."""
 
     place: Place
-    parts: Parts
+    network: nn.Module
     optimisers: Optimisers
     averages: Averages
     epoch: Arrays = field(default_factory=dict)
@@ -50,7 +52,7 @@ class RunState:
         place = dataclasses.asdict(self.place)
         place["best"] = None if self.place.best == -math.inf else self.place.best
         folder.json("place.json", place)
-        folder.tensors("weights", weights_of(self.parts))
+        folder.tensors("weights", weights_of(self.network))
         folder.tensors("optimisers", dict(self.optimisers.state()))
         folder.tensors("averages", self.averages.state())
         folder.tensors("epoch", self.epoch)
@@ -59,8 +61,8 @@ class RunState:
     def restore(self, folder: FolderReader) -> None:
         """Take in what `save` wrote."""
         self.place = read_place(folder)
-        shapes = {name: weight.shape for name, weight in weights_of(self.parts).items()}
-        put_weights(self.parts, folder.tensors("weights", shapes=shapes))
+        shapes = {name: weight.shape for name, weight in weights_of(self.network).items()}
+        put_weights(self.network, folder.tensors("weights", shapes=shapes))
         self.optimisers.restore(folder.tensors("optimisers"))
         self.averages.restore(folder.tensors("averages"))
         self.epoch = folder.tensors("epoch")

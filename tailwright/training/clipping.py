@@ -14,24 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.training.parts import Arrays
+from tailwright.settings import Settings, setting
+from tailwright.training.weights import Arrays
 
 
 @dataclass(frozen=True)
-class AdaptiveClip:
+class AdaptiveClip(Settings):
     """The adaptive rule, with AttentionXML's numbers."""
 
-    factor: float = 5.0
-    remembered: int = 5
-    growth: float = 2.0
-    most: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("factor", "growth", "most"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
-        if self.remembered < 1:
-            raise ValueError(f"remembered must be >= 1, got {self.remembered}")
+    factor: float = setting(5.0, "of the largest norm remembered: the limit of a gradient", above=0)
+    remembered: int = setting(5, "steps whose norms are remembered", least=1)
+    growth: float = setting(2.0, "of the largest norm remembered, the most that a step adds", above=0)
+    most: float = setting(1.0, "largest norm that is remembered", above=0)
 
 
 class Clipper:

@@ -1,4 +1,4 @@
-"""AdamW for the dense parts of a model: tensors that every batch touches.
+"""AdamW for parameters that every batch touches.
 
 Equal to `torch.optim.AdamW`, whose first use loads torch's compiler: seconds and 80 MB for nothing here. What
 it calls when it is asked for one fused pass over the memory is called here: for the weights of a language
@@ -16,26 +16,26 @@ from tailwright.training.sparse_adam import BETAS, EPSILON
 class DenseAdam:
     """The optimiser of one tensor: two moments of its shape, and a step counter."""
 
-    def __init__(self, part: torch.Tensor, weight_decay: float = 0.0, epsilon: float = EPSILON) -> None:
-        self.part, self.weight_decay, self.epsilon = part, weight_decay, epsilon
+    def __init__(self, parameter: torch.Tensor, weight_decay: float = 0.0, epsilon: float = EPSILON) -> None:
+        self.parameter, self.weight_decay, self.epsilon = parameter, weight_decay, epsilon
         self.steps = 0
-        self.mean = torch.zeros_like(part)
-        self.square = torch.zeros_like(part)
+        self.mean = torch.zeros_like(parameter)
+        self.square = torch.zeros_like(parameter)
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """One step with the gradient that the last backward pass left, which is then cleared."""
-        gradient = self.part.grad
+        gradient = self.parameter.grad
         if gradient is None:
             return
         self.steps += 1
         torch._fused_adamw_(
-            [self.part],
+            [self.parameter],
             [gradient],
             [self.mean],
             [self.square],
             [],
-            [torch.tensor(float(self.steps), device=self.part.device)],
+            [torch.tensor(float(self.steps), device=self.parameter.device)],
             lr=rate,
             beta1=BETAS[0],
             beta2=BETAS[1],
@@ -44,7 +44,7 @@ class DenseAdam:
             amsgrad=False,
             maximize=False,
         )
-        self.part.grad = None
+        self.parameter.grad = None
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint keeps, besides the weights."""

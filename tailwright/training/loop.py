@@ -17,45 +17,48 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
+from torch import nn
 
-from tailwright.encoders.row_table import RowTable
 from tailwright.errors import TailwrightError
 from tailwright.progress import progress
 from tailwright.training.batches import batch_stream
 from tailwright.training.checkpoints import Place, RunState, read_place
 from tailwright.training.optimisers import Optimisers
-from tailwright.training.parts import Parts, put_weights, weights_of
 from tailwright.training.phases import Phase
 from tailwright.training.swa import Averages
 from tailwright.training.team import current_team
+from tailwright.training.weights import named_tensors, put_weights, weights_of
 from tailwright.training.workplace import Workplace
 
 
-def run_phases(parts: Parts, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None) -> None:
-    """Train `parts` through all phases, in place."""
+def run_phases(
+    network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
+) -> None:
+    """Train the network through all phases, in place; it ends in evaluation mode."""
     work = work or Workplace()
-    _start_alike(parts)
+    _start_alike(network)
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
     for number in range(start, len(phases)):
         phase = phases[number]
-        averages = Averages(phase.plan.averaging, parts, phase.plan.rates)
-        run = RunState(Place(phase=number), parts, Optimisers(parts, phase.plan), averages)
+        optimisers = Optimisers(network, phase.plan)
+        averages = Averages(phase.plan.averaging, network, optimisers.rates)
+        run = RunState(Place(phase=number), network, optimisers, averages)
         if saved is not None:
             run.restore(saved)
             work.log("resume", phase=phase.name, epoch=run.place.epoch + 1, batch=run.place.batch)
             saved = None
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
             _run_phase(phase, run, seed, work)
+    network.eval()
 
 
-def _start_alike(parts: Parts) -> None:
+def _start_alike(network: nn.Module) -> None:
     """Give all processes the leader's weights: what they have made of the data may differ in the last bit."""
     team = current_team()
     if team.size > 1:
-        for part in parts.values():
-            team.same(torch.from_numpy(part.weight) if isinstance(part, RowTable) else part.detach())
+        for _, tensor in named_tensors(network):
+            team.same(tensor.detach())
 
 
 def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
@@ -64,7 +67,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
     with progress(phase.name, max(left, 0)) as advance:
         while place.epoch < plan.epochs and not place.stops(plan.patience):
             if not run.epoch:
-                # First, for a phase may begin by setting its parts to what another one ended with.
+                # First, because a phase may begin with weights that another one ended with.
                 run.epoch = phase.prepare(place.epoch, seed)
                 run.averages.begin_epoch(place.epoch)
             started = time.monotonic()
@@ -74,7 +77,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 advance(len(rows))
                 work.checkpoint(run.save)
             _end_epoch(phase, run, time.monotonic() - started, work)
-    put_weights(run.parts, run.best or run.averages.means)
+    put_weights(run.network, run.best or run.averages.means)
 
 
 def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workplace) -> None:
@@ -97,7 +100,8 @@ def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workpl
 
 
 def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int, seed: int) -> float:
-    """The mean loss of rows that begin at row `begin` of their batch; its gradients are left in the parts."""
+    """The mean loss of rows that begin at row `begin` of their batch; gradients are left in the network."""
+    run.network.train()
     size = phase.plan.micro_batch or max(len(rows), 1)
     whole, value = phase.mass(rows), 0.0
     for start in range(0, len(rows), size):
@@ -122,6 +126,7 @@ def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> 
     if current_team().leads:
         started = time.monotonic()
         with run.averages.swapped_in():
+            run.network.eval()
             watched = phase.watched()
         if watched:
             facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
@@ -134,7 +139,8 @@ def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> 
 def _judge(phase: Phase, run: RunState) -> float | None:
     """Validate the weights that would be kept now, averaged ones where there are some, and keep the best."""
     with run.averages.swapped_in():
+        run.network.eval()
         quality = current_team().told(phase.validate)
         if quality is not None and run.place.judged(quality):
-            run.best = {name: array.copy() for name, array in weights_of(run.parts, phase.plan.rates).items()}
+            run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.rates).items()}
     return quality

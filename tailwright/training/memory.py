@@ -1,7 +1,7 @@
-"""What a fit will need in memory, said before it starts.
+"""The memory that a fit will need, estimated before it starts.
 
-The estimate is the memory that the process holds already plus what the fit will add, item by item, so that
-the advice can name the largest. Items that are not alive at the same time are not added up by the caller.
+The estimate is what the process holds already plus what the fit will add, item by item, so that advice can
+name the largest. Callers must not add up items that are never alive at the same time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import gc
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 from tailwright.errors import InputError
-from tailwright.training.workplace import peak_rss_mb
 
 MB = 1024 * 1024
 
@@ -35,9 +35,9 @@ class MemoryNeed:
         return (resident_mb() if held_mb is None else held_mb) + self.megabytes
 
     def require(self, advice: str, available_mb: float | None = None) -> None:
-        """An InputError with `advice` where more is needed than the machine has to give."""
+        """Raise an InputError with `advice` if more is needed than the machine has free."""
         available = free_mb() if available_mb is None else available_mb
-        if available is None or self.megabytes <= available:
+        if self.megabytes <= available:
             return
         largest = max(self.items, key=lambda item: self.items[item])
         raise InputError(
@@ -47,25 +47,17 @@ class MemoryNeed:
 
 
 def resident_mb() -> float:
-    """The memory that this process holds now; its peak so far where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return peak_rss_mb()
-    return pages * 4096 / MB
+    """The memory that this process holds now."""
+    return float(psutil.Process().memory_info().rss / MB)
 
 
-def free_mb() -> float | None:
-    """The memory that the machine can still give, if the system says."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable:")), None)
+def free_mb() -> float:
+    """The memory that the machine can give without swapping."""
+    return float(psutil.virtual_memory().available / MB)
 
 
 def give_back() -> None:
-    """Return to the system what this process has freed; glibc keeps it otherwise, most of all for threads."""
+    """Return freed memory to the system; glibc would keep it, above all with several threads."""
     gc.collect()
-    with suppress(AttributeError, OSError):  # another C library has its own ways
+    with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""The optimisers of a phase: row-sparse Adam for tables, AdamW for dense parts, one clipped step for all."""
+"""The optimisers of a phase: row-sparse Adam for tables, AdamW for the rest, one clipped step for all."""
 
 from __future__ import annotations
 
@@ -7,43 +7,42 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.training.clipping import Clipper
 from tailwright.training.dense_adam import DenseAdam
-from tailwright.training.parts import Arrays, Parts
 from tailwright.training.phases import Plan
 from tailwright.training.precision import LossScale
 from tailwright.training.sparse_adam import RowSparseAdam
 from tailwright.training.team import ALONE, Team
 from tailwright.training.weight_groups import decay_of
+from tailwright.training.weights import Arrays, rates_by_name
 
 RowGradient = tuple[np.ndarray, np.ndarray]  # distinct row ids, gradient (rows, width)
 
 
 class Optimisers:
-    """Steps the parts that a plan trains, and freezes the others."""
+    """Steps the parameters that a plan trains, and freezes the others."""
 
-    def __init__(self, parts: Parts, plan: Plan) -> None:
-        unknown = sorted(set(plan.rates) - set(parts))
-        if unknown:
-            raise ValueError(f"the plan trains {unknown[0]!r}, which is not a part")
-        self.plan = plan
+    def __init__(self, network: nn.Module, plan: Plan) -> None:
+        self.plan, self.rates = plan, rates_by_name(network, plan.rates)
         self.tables: dict[str, RowSparseAdam] = {}
         self.dense: dict[str, DenseAdam] = {}
-        for name, part in parts.items():
-            trained = name in plan.rates
-            if isinstance(part, RowTable):
-                part.frozen = not trained
+        tables = {id(module.weight): module for module in network.modules() if isinstance(module, RowTable)}
+        for name, parameter in network.named_parameters():
+            trained, table = name in self.rates, tables.get(id(parameter))
+            if table is not None:
+                table.frozen = not trained
                 if trained:
-                    self.tables[name] = RowSparseAdam(part, plan.epsilon)
-            else:
-                part.requires_grad_(trained)
-                if trained:
-                    decay = decay_of(plan.weight_decay, name, part.shape)
-                    self.dense[name] = DenseAdam(part, decay, plan.epsilon)
+                    self.tables[name] = RowSparseAdam(table, plan.epsilon)
+                continue
+            parameter.requires_grad_(trained)
+            if trained:
+                decay = decay_of(plan.weight_decay, name, parameter.shape)
+                self.dense[name] = DenseAdam(parameter, decay, plan.epsilon)
         self.clipper = Clipper(plan.clip)
-        on_cuda = any(adam.part.is_cuda for adam in self.dense.values())
+        on_cuda = any(adam.parameter.is_cuda for adam in self.dense.values())
         self.loss_scale = LossScale(active=plan.precision == "mixed" and on_cuda)
         self._collected: dict[str, list[RowGradient]] = {name: [] for name in self.tables}
 
@@ -65,28 +64,28 @@ class Optimisers:
         scale = self._scale([gradient for _, gradient in found.values()])
         if scale is None:
             for adam in self.dense.values():
-                adam.part.grad = None
+                adam.parameter.grad = None
             return
         for name, (rows, gradient) in found.items():
-            self.tables[name].step(rows, gradient, factor * self.plan.rates[name], scale)
-        for name, part in self.dense.items():
-            part.step(factor * self.plan.rates[name])
+            self.tables[name].step(rows, gradient, factor * self.rates[name], scale)
+        for name, adam in self.dense.items():
+            adam.step(factor * self.rates[name])
 
     def _shared(self, multiplier: float, team: Team) -> dict[str, RowGradient]:
-        """The team's gradients times `multiplier`: those of the tables by name, dense ones in their parts."""
+        """The team's gradients times `multiplier`: those of the tables by name, dense ones in `grad`."""
         found = {}
         for name, table in self.tables.items():
             mine = added_rows(self._collected[name])
             self._collected[name] = []
             if mine is not None and multiplier != 1:
                 mine = mine[0], mine[1] * np.float32(multiplier)
-            summed = added_rows(team.gather_rows(mine, table.table.weight.shape[1]))
+            summed = added_rows(team.gather_rows(mine, table.table.array.shape[1]))
             if summed is not None:
                 found[name] = summed
-        dense = {name: adam.part for name, adam in self.dense.items()}
-        for part in dense.values():
-            if part.grad is not None and multiplier != 1:
-                part.grad.mul_(multiplier)
+        dense = {name: adam.parameter for name, adam in self.dense.items()}
+        for parameter in dense.values():
+            if parameter.grad is not None and multiplier != 1:
+                parameter.grad.mul_(multiplier)
         team.add_gradients(dense)
         return found
 
@@ -94,7 +93,7 @@ class Optimisers:
         """Clip the dense gradients in place; the factor for the tables' own, None where one overflowed."""
         if not self.clipper.active and not self.loss_scale.active:
             return 1.0
-        dense = [adam.part.grad for adam in self.dense.values() if adam.part.grad is not None]
+        dense = [adam.parameter.grad for adam in self.dense.values() if adam.parameter.grad is not None]
         squares = [float(np.vdot(g, g)) for g in gradients] + [_square(g) for g in dense]
         norm = float(np.sqrt(sum(squares)))
         if self.loss_scale.active:

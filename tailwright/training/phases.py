@@ -1,8 +1,7 @@
 """Phases: what a training run is made of. The loop runs them and knows no model by name.
 
-A model keeps its learnable `Parts` by name: a `RowTable` where a batch touches few rows, a torch tensor where
-it touches all. Each phase names the parts that it trains, with a learning rate for each; all others are
-frozen while it runs.
+Each phase names the modules and parameters of the network that it trains, with a learning rate for each; all
+others are frozen while it runs.
 """
 
 from __future__ import annotations
@@ -10,79 +9,69 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
 
 import numpy as np
 import torch
 
+from tailwright.settings import Settings, setting
 from tailwright.training.batches import epoch_order
 from tailwright.training.clipping import AdaptiveClip
-from tailwright.training.parts import Arrays, Parts
 from tailwright.training.precision import Precision
 from tailwright.training.schedules import Schedule
+from tailwright.training.settings import TrainingSettings
 from tailwright.training.sparse_adam import EPSILON
 from tailwright.training.swa import Averaging
 from tailwright.training.weight_groups import WeightDecay
-
-__all__ = ["Arrays", "Parts", "Phase", "Plan"]
+from tailwright.training.weights import Arrays
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Settings):
     """How a phase is run.
 
-    | setting | meaning |
-    |---|---|
-    | `epochs`, `batch` | passes over the rows, rows a step |
-    | `rates` | learning rate of each part that is trained |
-    | `schedule` | factor on all rates, by step |
-    | `weight_decay` | of the dense parts (AdamW), all or those that a rule does not spare; tables have none |
-    | `clip` | largest norm of the gradient over all parts together, or a rule for it; None: as it is |
-    | `patience` | validations without a better one before it stops; the best weights are kept |
-    | `validate_every` | steps from one validation to the next, and one at the end; None: after each epoch |
-    | `micro_batch` | rows of a batch whose loss is computed at a time, for less memory; None: all |
-    | `averaging` | from when on, and how often, weights are averaged; None: they are not |
-    | `epsilon` | what Adam adds to the root of the second moment; some papers' AdamW has 1e-6 |
-    | `precision` | "mixed": products in half precision, on CUDA alone |
-
-    A batch whose loss is computed in parts, or by several processes, has the gradient that it has as a whole
+    A batch whose loss is computed in pieces, or by several processes, has the gradient that it has as a whole
     if the loss is a mean of what each row gives by itself. Where rows meet, as in a block of labels that a
-    batch shares, each part has a block of its own.
+    batch shares, each piece has a block of its own.
     """
 
-    epochs: int
-    batch: int
-    rates: Mapping[str, float]
-    schedule: Schedule = field(default_factory=Schedule)
-    weight_decay: float | WeightDecay = 0.0
-    clip: float | AdaptiveClip | None = None
-    patience: int = 2
-    validate_every: int | None = None
-    micro_batch: int | None = None
-    averaging: Averaging | None = None
-    epsilon: float = EPSILON
-    precision: Precision = "full"
+    epochs: int = setting(1, "passes over the rows", least=1)
+    batch: int = setting(1, "rows a step", least=1)
+    rates: Mapping[str, float | None] = field(default_factory=dict)  # by module or parameter; None: frozen
+    schedule: Schedule = setting(Schedule(), "factor on all rates, by step")
+    weight_decay: float | WeightDecay = setting(0.0, "of dense parameters (AdamW); tables have none", least=0)
+    clip: float | AdaptiveClip | None = setting(None, "largest norm of the gradient, or a rule", above=0)
+    patience: int = setting(2, "validations without a better one before it stops", least=1)
+    validate_every: int | None = setting(None, "steps between validations; None: after each epoch", least=1)
+    micro_batch: int | None = setting(None, "rows whose loss is computed at a time; None: all", least=1)
+    averaging: Averaging | None = setting(None, "when snapshots of the weights are averaged")
+    epsilon: float = setting(EPSILON, "what Adam adds to the root of the second moment", above=0)
+    precision: Precision = setting("full", "mixed: products in half precision, on CUDA alone")
 
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
-        for part, rate in self.rates.items():
-            if not rate > 0:
-                raise ValueError(f"the learning rate of {part} must be > 0, got {rate}")
-        if not isinstance(self.weight_decay, WeightDecay) and self.weight_decay < 0:
-            raise ValueError(f"weight_decay must be >= 0, got {self.weight_decay}")
-        if isinstance(self.clip, float | int) and not self.clip > 0:
-            raise ValueError(f"clip must be > 0 or None, got {self.clip}")
-        for name in ("validate_every", "micro_batch"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1 or None, got {getattr(self, name)}")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon must be > 0, got {self.epsilon}")
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}"
-            )
+    @staticmethod
+    def of(chosen: TrainingSettings, rates: Mapping[str, float | None]) -> Plan:
+        """What a user's settings ask for, with these learning rates."""
+        averaging = None
+        if chosen.average_from is not None:
+            averaging = Averaging(chosen.average_from, chosen.average_every, chosen.average_counted)
+        return Plan(
+            chosen.epochs,
+            chosen.batch,
+            rates,
+            Schedule(chosen.schedule, chosen.warmup),
+            weight_decay=WeightDecay(chosen.weight_decay),
+            clip=AdaptiveClip() if chosen.clip == "adaptive" else chosen.clip,
+            patience=chosen.patience,
+            validate_every=chosen.validate_every,
+            micro_batch=chosen.micro_batch,
+            averaging=averaging,
+            epsilon=chosen.epsilon,
+            precision=chosen.precision,
+        )
+
+    def check(self) -> None:
+        for name, rate in self.rates.items():
+            if rate is not None and not rate > 0:
+                raise ValueError(f"the learning rate of {name} must be > 0, got {rate}")
 
 
 class Phase(ABC):

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from tailwright.training.parts import Arrays
+from tailwright.training.weights import Arrays
 
 Precision = Literal["full", "mixed"]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
+
+from tailwright.settings import Settings, setting
 
 Shape = Literal["constant", "linear", "cosine", "step"]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Settings):
     """A warm-up from zero over the first share of the steps, then one of these shapes down from 1.
 
     | shape | factor after the warm-up |
@@ -24,20 +26,12 @@ class Schedule:
     0.5
     """
 
-    shape: Shape = "constant"
-    warmup: float = 0.0
-    milestones: tuple[float, ...] = (0.5, 0.75)
-    drop: float = 0.5
-
-    def __post_init__(self) -> None:
-        if self.shape not in get_args(Shape):
-            raise ValueError(f"shape must be one of {', '.join(get_args(Shape))}, got {self.shape!r}")
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup must be in [0, 1), got {self.warmup}")
-        if not all(0 < share < 1 for share in self.milestones):
-            raise ValueError(f"milestones must be in (0, 1), got {self.milestones}")
-        if not 0 < self.drop <= 1:
-            raise ValueError(f"drop must be in (0, 1], got {self.drop}")
+    shape: Shape = setting("constant", "shape after the warm-up")
+    warmup: float = setting(0.0, "share of the steps over which the factor rises", least=0, below=1)
+    milestones: tuple[float, ...] = setting(
+        (0.5, 0.75), "shares of the steps where it drops", above=0, below=1
+    )
+    drop: float = setting(0.5, "factor at each milestone", above=0, most=1)
 
     def factor(self, step: int, steps: int) -> float:
         """The factor at step 0..steps-1."""

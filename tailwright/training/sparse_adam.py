@@ -22,15 +22,14 @@ class RowSparseAdam:
     def __init__(self, table: RowTable, epsilon: float = EPSILON) -> None:
         self.table, self.epsilon = table, epsilon
         self.steps = 0
-        self.mean = np.zeros_like(table.weight)
-        self.square = np.zeros_like(table.weight)
+        self.mean = np.zeros_like(table.array)
+        self.square = np.zeros_like(table.array)
 
     def step(self, rows: np.ndarray, gradient: np.ndarray, rate: float, scale: float = 1.0) -> None:
         """One step on distinct `rows` with `scale` times their `gradient` (len(rows), width)."""
         self.steps += 1
         rate *= (1 - BETAS[1] ** self.steps) ** 0.5 / (1 - BETAS[0] ** self.steps)
-        weight = self.table.weight
-        adam_rows(weight, self.mean, self.square, rows, gradient, scale, *BETAS, rate, self.epsilon)
+        adam_rows(self.table.array, self.mean, self.square, rows, gradient, scale, *BETAS, rate, self.epsilon)
 
     def state(self) -> dict[str, np.ndarray]:
         """What a checkpoint keeps, besides the table's own weights."""

@@ -13,24 +13,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
+from torch import nn
 
-from tailwright.training.parts import Arrays, Parts, put_weights, weights_of
+from tailwright.settings import Settings, setting
+from tailwright.training.weights import Arrays, put_weights, weights_of
 
 Counted = Literal["phase", "epoch"]
 
 
 @dataclass(frozen=True)
-class Averaging:
+class Averaging(Settings):
     """When snapshots are taken.
-
-    | setting | meaning |
-    |---|---|
-    | `start` | the epoch, from 0, at the beginning of which the first is taken; never where there are fewer |
-    | `every` | steps between the others |
-    | `counted` | "phase": after steps n, 2n, ... of the phase; "epoch": after 1, n + 1, ... of an epoch |
 
     >>> [step for step in range(6) if Averaging(0, 2).due(step, step % 3)]
     [1, 3, 5]
@@ -38,17 +34,9 @@ class Averaging:
     [0, 2, 3, 5]
     """
 
-    start: int
-    every: int
-    counted: Counted = "phase"
-
-    def __post_init__(self) -> None:
-        if self.start < 0:
-            raise ValueError(f"start must be >= 0, got {self.start}")
-        if self.every < 1:
-            raise ValueError(f"every must be >= 1, got {self.every}")
-        if self.counted not in get_args(Counted):
-            raise ValueError(f"counted must be one of {', '.join(get_args(Counted))}, got {self.counted!r}")
+    start: int = setting(0, "epoch, from 0, at the beginning of which the first is taken", least=0)
+    every: int = setting(1, "steps between the others", least=1)
+    counted: Counted = setting("phase", "after steps n, 2n, ... of a phase, or 1, n + 1, ... of an epoch")
 
     def due(self, step: int, batch: int) -> bool:
         """Whether a snapshot follows that step of the phase, which is that batch of its epoch, from 0."""
@@ -56,10 +44,10 @@ class Averaging:
 
 
 class Averages:
-    """The means of the named parts, on the CPU; none before `averaging.start`, or without an `averaging`."""
+    """The means of the named weights, on the CPU; none before `averaging.start` or without `averaging`."""
 
-    def __init__(self, averaging: Averaging | None, parts: Parts, names: Collection[str]) -> None:
-        self.averaging, self.parts, self.names = averaging, parts, tuple(names)
+    def __init__(self, averaging: Averaging | None, network: nn.Module, names: Collection[str]) -> None:
+        self.averaging, self.network, self.names = averaging, network, tuple(names)
         self.count = 0  # snapshots so far
         self.means: Arrays = {}
 
@@ -80,7 +68,7 @@ class Averages:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Within it the parts are the means, if there are some; then what they were before, bit for bit."""
+        """Within it the weights are the means, if there are some; then what they were before, bit for bit."""
         self._swap()
         try:
             yield
@@ -88,11 +76,11 @@ class Averages:
             self._swap()
 
     def _swap(self) -> None:
-        # Part by part, so that no third copy of all weights is made.
-        for name, mean in self.means.items():
-            weight = weights_of(self.parts, [name])[name].copy()
-            put_weights(self.parts, {name: mean})
-            mean[...] = weight
+        # One by one, so that no third copy of all weights is made.
+        for name, weight in weights_of(self.network, self.means.keys()).items():
+            before, mean = weight.copy(), self.means[name]
+            put_weights(self.network, {name: mean})
+            mean[...] = before
 
     def state(self) -> Arrays:
         """What a checkpoint keeps."""
@@ -105,4 +93,4 @@ class Averages:
         self.means = {name: state[f"mean.{name}"] for name in self.names} if self.count else {}
 
     def _weights(self) -> Arrays:
-        return weights_of(self.parts, self.names)
+        return weights_of(self.network, self.names)

@@ -78,19 +78,21 @@ class Team:
         if self.size > 1:
             self._from_leader(tensor)
 
-    def add_gradients(self, parts: Mapping[str, torch.Tensor]) -> None:
-        """Replace the gradient of each part by the sum of everybody's; a process may have none for a part."""
+    def add_gradients(self, parameters: Mapping[str, torch.Tensor]) -> None:
+        """Replace each gradient by the sum of everybody's; a process may lack the gradient of a parameter."""
         if self.size == 1:
             return
         import torch
 
-        # A part that nobody's rows reached must stay without a gradient, as it would with one process.
-        reached = torch.tensor([float(part.grad is not None) for part in parts.values()])
+        # A parameter that nobody's rows reached must stay without a gradient, as it would with one process.
+        reached = torch.tensor([float(parameter.grad is not None) for parameter in parameters.values()])
         self._add(reached)
-        for count, part in zip(reached.tolist(), parts.values(), strict=True):
+        for count, parameter in zip(reached.tolist(), parameters.values(), strict=True):
             if count:
-                part.grad = torch.zeros_like(part) if part.grad is None else part.grad.contiguous()
-                self._add(part.grad)
+                gradient = parameter.grad
+                gradient = torch.zeros_like(parameter) if gradient is None else gradient.contiguous()
+                parameter.grad = gradient
+                self._add(gradient)
 
     def gather_rows(
         self, touched: tuple[np.ndarray, np.ndarray] | None, width: int

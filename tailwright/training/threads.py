@@ -1,6 +1,6 @@
-"""How many threads a process uses: what libraries read when they are imported, and torch's own number.
+"""How many threads a process uses: the variables that libraries read on import, and torch's own number.
 
-torch gets as many as the kernels have, for as long as a fit or a prediction lasts.
+During a fit or a prediction torch uses as many threads as the kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ THREAD_VARIABLES = (
 
 @contextmanager
 def torch_threads(threads: int | None = None) -> Iterator[int]:
-    """Give torch so many threads, by default the kernels' number (set_num_threads), then its own again."""
+    """Let torch use `threads` threads inside the block, by default as many as numba's kernels."""
     import torch
     from numba import get_num_threads
 

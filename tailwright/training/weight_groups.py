@@ -1,42 +1,36 @@
-"""Which parts weight decay pulls on: not biases and norms, whose size says nothing of complexity."""
+"""Which parameters decay: not biases and norms, whose size says nothing of complexity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailwright.settings import Settings, setting
+
 
 @dataclass(frozen=True)
-class WeightDecay:
-    """A decay that spares some parts, chosen by name and by shape.
-
-    | setting | meaning |
-    |---|---|
-    | `rate` | of the parts that decay |
-    | `spared` | parts with one of these in their name, whatever the case, do not decay |
-    | `spares_vectors` | nor do parts with a single axis or none: biases, scales, norms of any name |
+class WeightDecay(Settings):
+    """A decay that spares some parameters, chosen by name, whatever the case, and by shape.
 
     >>> decay = WeightDecay(0.01)
     >>> decay.of("layer.0.dense.weight", (4, 4)), decay.of("layer.0.LayerNorm.weight", (4,))
     (0.01, 0.0)
     """
 
-    rate: float
-    spared: tuple[str, ...] = ("bias", "norm")
-    spares_vectors: bool = True
+    rate: float = setting(0.0, "of the parameters that decay", least=0)
+    spared: tuple[str, ...] = setting(("bias", "norm"), "words in the names of parameters that do not decay")
+    spares_vectors: bool = setting(True, "whether parameters of one axis or none do not decay either")
 
-    def __post_init__(self) -> None:
-        if self.rate < 0:
-            raise ValueError(f"rate must be >= 0, got {self.rate}")
+    def check(self) -> None:
         if any(not word for word in self.spared):
-            raise ValueError(f"spared must hold parts of names, got {self.spared}")
+            raise ValueError(f"spared must hold words of names, got {self.spared}")
 
     def of(self, name: str, shape: Sequence[int]) -> float:
-        """The decay of a part."""
+        """The decay of a parameter."""
         named = any(word.lower() in name.lower() for word in self.spared)
         return 0.0 if named or (self.spares_vectors and len(shape) < 2) else self.rate
 
 
 def decay_of(decay: float | WeightDecay, name: str, shape: Sequence[int]) -> float:
-    """The decay of a part, of which a number makes no difference between parts."""
+    """The decay of a parameter; a number is the same for all."""
     return decay.of(name, shape) if isinstance(decay, WeightDecay) else decay

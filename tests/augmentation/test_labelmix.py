@@ -23,18 +23,21 @@ from tailwright.errors import InputError
 from tailwright.labels import correlation_graph, soft_annotations
 from tailwright.settings import settings_from
 from tailwright.streams import stream
-from tailwright.training.batches import BlockMaker, DrawnBatch
+from tailwright.training.batches import BatchDrawer, DrawnBatch
 
 ALWAYS = LabelMixSettings(probability=1.0)
 
 
 def mixed(corpus: Corpus, mix: Mix, rows: np.ndarray | list[int], number: int = 0) -> DrawnBatch:
     random = stream(5, "test-labelmix", number)
-    return BlockMaker(corpus.train, 0, [mix]).draw(np.asarray(rows, dtype=np.int64), random)
+    return BatchDrawer(corpus.train, [mix])(np.asarray(rows, dtype=np.int64), random)
 
 
 def dense(batch: DrawnBatch, labels: int) -> np.ndarray:
-    return sparse.csr_array((batch.values, batch.labels, batch.ends), (len(batch.rows), labels)).toarray()
+    targets = batch.targets
+    return sparse.csr_array(
+        (targets.values, targets.labels, targets.starts), (len(batch.rows), labels)
+    ).toarray()
 
 
 def plain_targets(targets: np.ndarray, graph: np.ndarray, drawn: int, threshold: float) -> np.ndarray:
@@ -111,8 +114,8 @@ def test_soft_positives_are_neither_dropped_nor_rounded():
     mix = replace(LabelMix(ALWAYS).prepare(corpus), log_odds=np.array([0, -np.inf, -np.inf, -np.inf]))
     batch = mixed(corpus, mix, [4, 5])
     assert batch.appended.tolist() == [0, -1]
-    assert batch.labels.tolist() == [0, 1, 2, 3]
-    assert batch.values.tolist() == np.float32([1, 0.05, 1e-6, 0.3]).tolist()
+    assert batch.targets.labels.tolist() == [0, 1, 2, 3]
+    assert batch.targets.values.tolist() == np.float32([1, 0.05, 1e-6, 0.3]).tolist()
 
 
 def test_rows_of_other_augmentations_are_mixed_too():
@@ -127,8 +130,8 @@ def test_a_companion_at_the_threshold_is_dropped_and_one_above_is_kept():
     graph = sparse.csr_array(np.float32([[400, 40, 41], [0, 1, 0], [0, 0, 1]]))
     mix = replace(LabelMix(ALWAYS).prepare(corpus), annotations=soft_annotations(graph, 0))
     batch = mixed(corpus, mix, [0])
-    assert batch.labels.tolist() == [0, 2]
-    assert batch.values.tolist() == np.float32([1, 41 / 400]).tolist()
+    assert batch.targets.labels.tolist() == [0, 2]
+    assert batch.targets.values.tolist() == np.float32([1, 41 / 400]).tolist()
 
 
 def test_without_soft_annotations_targets_stay():
@@ -155,7 +158,7 @@ def test_labels_without_text_are_counted_and_never_drawn(caplog):
         batches = [mixed(corpus, mix, [0, 1], number) for number in range(50)]
     assert {tuple(batch.appended.tolist()) for batch in batches} == {(0, -1)}
     assert caplog.text.count("1 of 2 labels have no text and are never drawn") == 1
-    assert batches[0].labels[batches[0].ends[1] :].tolist() == [1]
+    assert batches[0].targets.labels[batches[0].targets.starts[1] :].tolist() == [1]
 
 
 def test_an_ignored_pair_is_never_drawn_and_stays_without_loss():
@@ -163,17 +166,15 @@ def test_an_ignored_pair_is_never_drawn_and_stays_without_loss():
     ignored = pairs_from_lists([[0, 2], [], []], 3)
     corpus = corpus.with_train(replace(corpus.train, ignored=ignored))
     mix = LabelMix(replace(ALWAYS, method="series", threshold=0.0)).prepare(corpus)
-    maker = BlockMaker(corpus.train, 0, [mix])
+    draw = BatchDrawer(corpus.train, [mix])
     for number in range(50):
-        batch = maker.make(np.array([0, 1]), stream(0, "ignored", number))
+        batch = draw(np.array([0, 1]), stream(0, "ignored", number))
+        targets = batch.targets
         assert batch.appended[0] == 1
         # Label 2 comes to row 0 as a companion of label 1, and its pair is still among the ignored ones.
-        positive, without = (
-            set(zip(pairs.rows.tolist(), batch.labels[pairs.columns.numpy()].tolist(), strict=True))
-            for pairs in (batch.positives, batch.ignored)
-        )
-        assert (0, 2) in positive
-        assert without == {(0, 0), (0, 2)}
+        assert (0, 2) in zip(targets.rows.tolist(), targets.labels.tolist(), strict=True)
+        without = zip(targets.ignored_rows.tolist(), targets.ignored.tolist(), strict=True)
+        assert set(without) == {(0, 0), (0, 2)}
 
 
 def test_a_row_that_has_a_text_appended_stays():
@@ -182,7 +183,7 @@ def test_a_row_that_has_a_text_appended_stays():
     once = mixed(corpus, mix, np.arange(10))
     twice = mix(once, stream(9, "again"))
     np.testing.assert_array_equal(twice.appended, once.appended)
-    np.testing.assert_array_equal(twice.values, once.values)
+    np.testing.assert_array_equal(twice.targets.values, once.targets.values)
 
 
 def test_neither_test_labels_nor_augmented_rows_enter_odds_or_graph():

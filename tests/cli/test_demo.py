@@ -87,7 +87,7 @@ def test_a_gain_is_printed_with_its_sign_interval_and_verdict(told):
 def test_examples_are_introduced_by_the_rule_they_were_drawn_by(told):
     rule = re.search(
         r"with gandalf more of them on (\d+) of 80 test rows, fewer on (\d+)\.\n"
-        r"Drawn by chance in that proportion, (\d) better and (\d) worse",
+        r"Drawn at random in that proportion, (\d) better and (\d) worse",
         told.printed,
     )
     more, fewer, better, worse = map(int, rule.groups())

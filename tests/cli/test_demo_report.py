@@ -7,8 +7,9 @@ import pytest
 from html_reading import Reading
 
 import tailwright as tw
-from tailwright.cli.demo_report import demo_page, rank_plot, summary
-from tailwright.cli.demo_story import BUCKETS, MODELS, Comparison, Trial, compared
+from tailwright.cli.demo_report import demo_page, summary
+from tailwright.cli.demo_story import BUCKETS, MODELS, Trial, TwinComparison, compare_twins
+from tailwright.cli.inspect import rank_plot
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
@@ -42,7 +43,7 @@ def page_of(corpus: Corpus, before: list[list[int]], after: list[list[int]]) -> 
         of_slices = sliced_metrics(top, test.targets, weights, slices, (1, 3, 5, 10))
         buckets = dict.fromkeys(BUCKETS)
         trials[name] = Trial(name, top, {**metrics, "slices": of_slices}, buckets, 1.0, 1.0)
-    comparison = compared(corpus, trials, seed=0)
+    comparison = compare_twins(corpus, trials, seed=0)
     return demo_page(corpus, tw.inspect(corpus), trials, comparison, {"total": 1.0}, size=None, seed=0)
 
 
@@ -69,11 +70,11 @@ def test_a_page_of_few_labels_is_whole(rows, labels):
 
 
 def test_a_corpus_without_labelled_rows_has_no_curve():
-    assert "there is nothing to draw" in rank_plot(corpus_of([[], []], 2))
+    assert "there is nothing to draw" in rank_plot(corpus_of([[], []], 2).labels.counts).__html__()
 
 
 def test_bands_of_the_curve_have_the_sizes_of_the_slices():
-    plot = rank_plot(corpus_of([[0]] * 60 + [[1]] * 7 + [[2], [3]], 5))
+    plot = rank_plot(corpus_of([[0]] * 60 + [[1]] * 7 + [[2], [3]], 5).labels.counts).__html__()
     assert "Labels: 1 head, 1 torso, 2 tail." in plot
 
 
@@ -84,7 +85,7 @@ def test_the_summary_says_what_became_worse():
         "unseen": Difference("R@10", -2.5, -3, -1, 0.01, 9, 1),
     }
     nothing = TellingRows(np.array([], dtype=np.int64), np.array([]), 0, 0)
-    assert summary(Comparison(gains, {}, nothing, [])) == (
+    assert summary(TwinComparison(gains, {}, nothing, [])) == (
         "R@10 of twin+gandalf against twin: no clear difference overall (+0.10 points); "
         "better on tail labels (+2.00 points); worse on unseen labels (-2.50 points)."
     )

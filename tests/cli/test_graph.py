@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,12 @@ import tailwright as tw
 from tailwright.cli.graph import column_of, graph
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
-from tailwright.errors import InputError, MissingExtraError
+from tailwright.errors import InputError
 from tailwright.labels import correlation_graph
 from tailwright.labels.graph_file import save_graph
-from tailwright.labels.neighbours import draw_neighbours, neighbours, shared_rows
+from tailwright.labels.neighbours import neighbours, shared_rows
 
+SVG = "{http://www.w3.org/2000/svg}"
 LABELS = {"1": "red shoes", "2": "blue shoes", "3": "hats", "4": "hats", "5": "unused $ things"}
 
 
@@ -84,17 +85,20 @@ def test_explain_says_why_a_label_has_no_neighbours(corpus, capsys):
 
 @pytest.mark.parametrize("label", ["1", "5"])
 def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, label):
-    run(corpus, "--plot", tmp_path / "a.png", "--label", label, "--quiet")
+    run(corpus, "--plot", tmp_path / "a.svg", "--label", label, "--quiet")
     run(corpus, "--plot", tmp_path / "b.svg", "--explain", label, "--quiet")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    texts = [element.text for element in ET.parse(tmp_path / "a.svg").iter(f"{SVG}text")]
+    assert texts[-1] == LABELS[label]
+    assert ("blue shoes" in texts) == (label == "1")
+    assert ("there is nothing to draw" in texts) == (label == "5")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "nothing to do, expected --out, --explain or --plot"),
-        (["--plot", "p.png"], "no label to draw, expected --label or --explain"),
+        (["--plot", "p.svg"], "no label to draw, expected --label or --explain"),
         (["--explain", "Red shoe"], "no label has the id or name 'Red shoe'; did you mean 'red shoes'?"),
         (["--explain", "unused"], "no label has the id or name 'unused'; did you mean 'unused $ things'?"),
         (["--explain", "zzz"], "no label has the id or name 'zzz'"),
@@ -107,7 +111,7 @@ def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, l
         (["--explain", "1", "--steps", "0"], "steps must be a whole number >= 1, got 0"),
         (["--out", "graph.txt"], "graph.txt: found .txt, expected .npz"),
         (["--out", "nowhere/graph.npz"], "nowhere/graph.npz: cannot be written: No such file or directory"),
-        (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .png, .svg or .pdf"),
+        (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .svg"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(corpus, tmp_path, monkeypatch, arguments, message):
@@ -137,12 +141,6 @@ def test_a_failed_write_leaves_the_old_file_as_it_was(tmp_path, monkeypatch):
         save_graph(sparse.csr_array(np.eye(3)), tmp_path / "g.npz")
     assert (tmp_path / "g.npz").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["g.npz"]
-
-
-def test_a_missing_matplotlib_is_said_with_the_way_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'tailwright\[plot\]'"):
-        draw_neighbours(["a"], [1.0], tmp_path / "p.png", "title")
 
 
 def test_neighbours_are_strongest_first_and_shared_rows_are_counted():

@@ -113,7 +113,7 @@ def test_a_name_that_two_labels_share_is_refused_where_a_row_refers_to_it(tmp_pa
 
 def test_a_json_list_instead_of_lines_is_refused(tmp_path):
     file = rows_folder(tmp_path, '[\n{"text": "x", "labels": []}\n]\n')
-    assert_refused(tmp_path, file, 1, "a JSON list", "one JSON object a line")
+    assert_refused(tmp_path, file, 1, "a JSON list", "one JSON object per line")
 
 
 CSV_ROWS = {

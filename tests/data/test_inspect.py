@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ from real_datasets import TEXT_DATASETS
 
 import tailwright as tw
 from tailwright.checks.corpora import odd_corpus
+from tailwright.cli import run
+from tailwright.cli.inspect import rank_plot
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.inspect import word_counts
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.data.rank_frequency import draw_in_terminal, draw_png
-from tailwright.errors import InputError
+from tailwright.data.rank_frequency import draw_in_terminal
 
 
 def test_figures_of_a_corpus_made_by_hand():
@@ -83,12 +85,18 @@ def test_the_curve_can_be_drawn_for_any_counts():
 
 
 def test_the_curve_as_a_picture(tmp_path):
-    draw_png(np.array([900, 60, 20, 4, 1, 1, 0]), tmp_path / "tail.png", "a tail")
-    assert (tmp_path / "tail.png").read_bytes().startswith(b"\x89PNG")
+    rank_plot(np.array([900, 60, 20, 4, 1, 1, 0])).write(tmp_path / "tail.svg")
+    svg = "{http://www.w3.org/2000/svg}"
+    picture = ET.parse(tmp_path / "tail.svg").getroot()
+    assert len(list(picture.iter(f"{svg}polyline"))) == 1
+    assert {"head", "torso", "tail", "label rank", "training rows"} <= {
+        t.text for t in picture.iter(f"{svg}text")
+    }
+    assert "Labels: 2 head, 1 torso, 3 tail." in picture.find(f"{svg}desc").text
 
 
-def test_a_picture_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"tail\.txt: found \.txt, expected \.png, \.svg or \.pdf"):
-        draw_png(np.array([1]), tmp_path / "tail.txt", "a tail")
-    with pytest.raises(InputError, match="cannot be written"):
-        draw_png(np.array([1]), tmp_path / "missing" / "tail.png", "a tail")
+def test_a_picture_that_cannot_be_written_is_refused_before_the_corpus_is_read(tmp_path, capsys):
+    for name, why in (("tail.png", "found .png, expected .svg"), ("no/tail.svg", "cannot be written (")):
+        assert run(["data", "inspect", str(tmp_path / "nowhere"), "--plot", str(tmp_path / name)]) == 2
+        assert capsys.readouterr().err.startswith(f"tailwright: {tmp_path / name}: {why}")
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The quick way and the careful way read the same, and refuse the same with the same words."""
+"""The quick and the careful readers read the same, and refuse the same with the same words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import texts
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.formats import blocks, delimited, jsonl, labels, xc
+from tailwright.data.formats import delimited, json_table, jsonl, labels, xc
 from tailwright.data.formats.plain_lines import plain_table
 from tailwright.data.read import read
 from tailwright.errors import InputError
@@ -56,7 +56,7 @@ references = st.lists(st.sampled_from([0, 1, 2]) | numbers | strings | st.none()
 good_ids = st.lists(st.sampled_from([0, 1, 2]), max_size=3, unique=True)
 good_names = st.lists(st.sampled_from(["hats", "shoes", "2"]), max_size=3, unique=True)
 anything = st.none() | numbers | strings | references | st.dictionaries(strings, numbers, max_size=2)
-block_sizes = st.sampled_from([1, 16, 64, 1 << 20])
+chunk_sizes = st.sampled_from([1, 16, 64, 1 << 20])
 rare = st.integers(0, 9).map(lambda drawn: drawn == 0)
 
 
@@ -100,7 +100,7 @@ def lines_of_json(draw: st.DrawFn) -> bytes:
 
 
 @MANY
-@given(lines_of_json(), st.booleans(), block_sizes)
+@given(lines_of_json(), st.booleans(), chunk_sizes)
 @example(b'{"text": "a", "labels": [0]} {"text": "b", "labels": [0]}\n', True, 64)
 @example(b'{"text": "a", "labels": [0]}{"text":\n"b", "labels": [0]}\n', True, 64)
 @example(b'{"text": "a", "labels": [0], "x": "\xff"}\n', True, 64)
@@ -108,14 +108,14 @@ def lines_of_json(draw: st.DrawFn) -> bytes:
 @example(b'{"text": "a", "labels": [0], "weight": NaN}\n', True, 64)
 @example(b'{"text": "a", "labels": [-1]}\n', False, 64)
 @example(b"null\n", False, 64)
-def test_json_lines_are_read_the_same_two_ways(folder, content, with_labels, block):
+def test_json_lines_are_read_the_same_two_ways(folder, content, with_labels, chunk):
     put(folder / "json" / "train.jsonl", content)
     names = folder / "json" / "labels.jsonl"
     names.unlink(missing_ok=True)
     if with_labels:
         put(names, "".join(json.dumps(label) + "\n" for label in LABELS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_BLOCK", block)
+        patch.setattr(json_table, "_CHUNK", chunk)
         quick, careful = both_ways(folder / "json")
     assert agree(quick, careful), (quick, careful)
 
@@ -155,7 +155,7 @@ def plain_lines(draw: st.DrawFn) -> bytes:
 
 
 @settings(max_examples=200)
-@given(plain_lines(), block_sizes)
+@given(plain_lines(), chunk_sizes)
 @example(b'{"text": "a", "labels": [00]}\n', 64)
 @example(b'{"text": "a", "labels": [0, 01]}\n', 64)
 @example(b'{"text": "a", "labels": [0,1]}\n', 64)
@@ -163,20 +163,20 @@ def plain_lines(draw: st.DrawFn) -> bytes:
 @example(b'{"text": "a\\", "labels": [0]}\n', 64)
 @example(b'{"text": "a", "labels": [0]}\n{"text": "b", "labels": [0], "weight": 2}\n', 16)
 @example(b'{"text": "", "labels": []}\n{"text": "", "labels": []}', 1)
-def test_the_plainest_lines_are_read_the_same_whatever_the_blocks(folder, content, block):
+def test_the_plainest_lines_are_read_the_same_whatever_the_chunks(folder, content, chunk):
     put(folder / "plain" / "train.jsonl", content)
     put(folder / "plain" / "labels.jsonl", "".join(json.dumps(label) + "\n" for label in LABELS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_BLOCK", block)
+        patch.setattr(json_table, "_CHUNK", chunk)
         quick, careful = both_ways(folder / "plain")
-        patch.setattr(blocks, "plain_table", lambda *_: None)
+        patch.setattr(json_table, "plain_table", lambda *_: None)
         by_arrow = outcome(folder / "plain")
     assert agree(quick, careful), (quick, careful)
     assert agree(by_arrow, careful), (by_arrow, careful)
 
 
-def test_the_plainest_lines_are_not_left_to_the_careful_way(folder):
-    """Were every block refused, the tests above would compare the careful way with itself."""
+def test_the_plainest_lines_are_not_left_to_the_careful_reader(folder):
+    """If every chunk were refused, the tests above would compare the careful reader with itself."""
     rows = [{"text": 'a "b" \u00e9 \\', "labels": [0, 12]}, {"text": "", "labels": []}]
     for separators in [(", ", ": "), (",", ":")]:
         content = bytearray("\n".join(json.dumps(row, separators=separators) for row in rows).encode())

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.data.text import TokenRows
+from tailwright.data.text.sequences import TokenRows
 from tailwright.encoders.token_batches import batch_tensors, bucketed_order, chunks, padding_share, put_back
 from tailwright.streams import stream
 

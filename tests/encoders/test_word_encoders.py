@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.data.text import WordVocabulary
+from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary
 from tailwright.data.text.word_vectors import word_table
 from tailwright.encoders.bilstm import BiLstm, BiLstmSettings
 from tailwright.encoders.text_cnn import TextCnn, TextCnnSettings, chunk_places
@@ -144,7 +144,7 @@ def test_only_the_words_of_a_batch_learn(encoder):
     optimisers.step(1.0)
     changed = (encoder.words.table.weight != before).any(axis=1)
     assert set(np.flatnonzero(changed)) == set(batch.ids[batch.inside])
-    assert VOCABULARY.unknown_id in np.flatnonzero(changed)
+    assert UNKNOWN in np.flatnonzero(changed)
     assert not changed[VOCABULARY.padding_id]
 
 
@@ -200,7 +200,7 @@ def test_a_word_table_is_known_vectors_as_they_are_and_uniform_ones(tmp_path):
     np.testing.assert_array_equal(table[place["shoe"]], drawn[place["shoe"]])
     np.testing.assert_array_equal(table[:, 2], drawn[:, 2])
     assert not table[vocabulary.padding_id].any()
-    assert table[vocabulary.unknown_id].any()
+    assert table[UNKNOWN].any()
     many = word_table(WordVocabulary.build([" ".join(map(str, range(999)))]), 40, "random")[1:]
     assert -1 <= many.min() < -0.99
     assert 0.99 < many.max() <= 1

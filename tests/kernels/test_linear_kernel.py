@@ -10,13 +10,12 @@ from scipy import optimize, sparse
 
 from tailwright.data.pairs import csr_parts
 from tailwright.kernels.csr import transposed
+from tailwright.kernels.group_targets import IGNORED, group_targets
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
 from tailwright.kernels.node_rows import (
-    IGNORED,
     by_feature,
     local_rows,
     local_targets,
-    node_targets,
 )
 
 
@@ -126,11 +125,11 @@ def test_a_step_ends_where_the_dual_value_is_minus_the_slope_of_the_loss(rest, s
         assert new == pytest.approx(-cost * slope(rest + new * square), abs=2e-4 * (1 + cost * square))
 
 
-def test_node_targets_are_the_largest_target_below_that_is_not_ignored():
+def test_group_targets_are_the_largest_target_below_that_is_not_ignored():
     targets = sparse.csr_array(np.array([[0.5, 1, 0, 0.25], [1, 0, 0, 0], [0, 0, 0, 0]], np.float32))
     ignored = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]], np.float32))
     node_of_label = np.array([0, 0, 1, 1], dtype=np.int32)
-    parts = node_targets(*csr_parts(targets), *csr_parts(ignored)[:2], node_of_label, 2)
+    parts = group_targets(*csr_parts(targets), *csr_parts(ignored)[:2], node_of_label, 2)
     dense = sparse.csr_array((parts[2], parts[1], parts[0]), shape=(3, 2)).toarray()
     assert dense.tolist() == [[0.5, 0.25], [-1, -1], [0, -1]]
 
@@ -139,7 +138,7 @@ def test_labels_outside_the_tree_have_no_node():
     targets = sparse.csr_array(np.array([[1, 1]], np.float32))
     none = sparse.csr_array((1, 2), dtype=np.float32)
     node_of_label = np.array([-1, 0], dtype=np.int32)
-    _, nodes, values = node_targets(*csr_parts(targets), *csr_parts(none)[:2], node_of_label, 1)
+    _, nodes, values = group_targets(*csr_parts(targets), *csr_parts(none)[:2], node_of_label, 1)
     assert (nodes.tolist(), values.tolist()) == ([0], [1.0])
 
 

@@ -6,33 +6,16 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.models import _astec_loss
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import cluster_count, cluster_pairs, label_clusters, label_vectors
-from tailwright.training.batches import DrawnBatch
+from tailwright.models.astec import cluster_loss
 from tailwright.training.losses import BlockPairs, binary_cross_entropy
 
 PLAIN = {"steps": 50, "restart": 0.2, "top": 10, "seed": 0}
-
-
-def drawn(labels: list[list[int]], values: list[list[float]]) -> DrawnBatch:
-    ends = np.concatenate([[0], np.cumsum([len(row) for row in labels])]).astype(np.int64)
-    return DrawnBatch(
-        np.arange(len(labels)),
-        ends,
-        np.array([label for row in labels for label in row], dtype=np.int32),
-        np.array([value for row in values for value in row], dtype=np.float32),
-        np.full(len(labels), -1, dtype=np.int32),
-    )
-
-
-def cells(pairs: BlockPairs) -> dict[tuple[int, int], float]:
-    return dict(
-        zip(zip(pairs.rows.tolist(), pairs.columns.tolist(), strict=True), pairs.values.tolist(), strict=True)
-    )
 
 
 @pytest.mark.parametrize(
@@ -45,27 +28,6 @@ def test_clusters_are_a_power_of_two_and_hold_some_labels_each(labels, wanted, f
 
 def test_there_are_never_more_clusters_than_the_paper_has():
     assert cluster_count(3_000_000, 10**6) == 65_536
-
-
-def test_a_clusters_target_is_the_largest_of_its_labels():
-    cluster_of = np.array([0, 0, 1, 2], dtype=np.int32)
-    batch = drawn([[0, 1], [2, 3]], [[0.25, 0.75], [1.0, 0.5]])
-    none = np.zeros(3, np.int64), np.empty(0, np.int32)
-    positives, cold = cluster_pairs(batch, *none, cluster_of, binary=False)
-    assert cells(positives) == {(0, 0): 0.75, (1, 1): 1.0, (1, 2): 0.5}
-    assert not len(cold)
-    positives, _ = cluster_pairs(batch, *none, cluster_of, binary=True)
-    assert cells(positives) == {(0, 0): 1.0, (1, 1): 1.0, (1, 2): 1.0}
-
-
-def test_a_cluster_whose_only_reason_is_ignored_gives_no_loss():
-    cluster_of = np.array([0, 0, 1, 2, -1], dtype=np.int32)
-    batch = drawn([[0, 1, 2, 4]], [[1.0, 0.5, 1.0, 1.0]])
-    # Label 0 is ignored but 1 keeps its cluster; 2 stood for cluster 1 alone; 3 would have been a negative.
-    ignored = np.array([0, 2, 3], dtype=np.int32)
-    positives, cold = cluster_pairs(batch, np.array([0, 3]), ignored, cluster_of, binary=False)
-    assert cells(positives) == {(0, 0): 0.5}
-    assert sorted(cells(cold)) == [(0, 1), (0, 2)]
 
 
 def test_label_vectors_come_from_original_rows_and_from_others_where_there_are_none():
@@ -100,7 +62,7 @@ def test_labels_without_a_vector_are_in_no_cluster():
 
 
 def test_the_loss_over_all_clusters_is_the_mean_cross_entropy_with_its_gradients(monkeypatch):
-    monkeypatch.setattr(_astec_loss, "CLUSTERS_A_CHUNK", 4)
+    monkeypatch.setattr(cluster_loss, "CLUSTERS_A_BLOCK", 4)
     torch_random = np.random.Generator(np.random.Philox(key=2))
     leaves = [torch_random.standard_normal(shape, dtype=np.float32) for shape in ((5, 6), (11, 7))]
     queries, table, same_queries, same_table = (
@@ -109,7 +71,15 @@ def test_the_loss_over_all_clusters_is_the_mean_cross_entropy_with_its_gradients
     weights = torch.tensor([1, 0.5, 2, 0, 1])
     positives = BlockPairs.of(np.array([0, 1, 2, 4]), np.array([3, 4, 10, 0]), np.array([1, 0.5, 0.25, 1]))
     ignored = BlockPairs.of(np.array([1, 3, 4]), np.array([4, 4, 7]), np.ones(3))
-    loss = every_cluster_loss(queries, table, positives, ignored, weights)
+    targets = BatchTargets(
+        np.array([0, 1, 2, 3, 3, 4]),
+        np.array([3, 4, 10, 0], dtype=np.int32),
+        np.array([1, 0.5, 0.25, 1], dtype=np.float32),
+        np.array([0, 0, 1, 1, 2, 3]),
+        np.array([4, 4, 7], dtype=np.int32),
+        weights.numpy(),
+    )
+    loss = every_cluster_loss(queries, table, targets)
     scores = torch.cat([same_queries, torch.ones(5, 1)], 1) @ same_table.T
     expected = binary_cross_entropy(scores, positives, ignored, weights) / 11
     assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=1e-5)

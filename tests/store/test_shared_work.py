@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from tailwright.store import FolderReader, FolderWriter, keeping
+from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared, shared_folder, spared_seconds
 
 KEY = content_key("the only key")
@@ -101,7 +101,7 @@ def test_a_disk_without_locks_still_keeps(folder: Path, monkeypatch: pytest.Monk
     def no_locks(descriptor: int, operation: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(keeping.fcntl, "flock", no_locks)
+    monkeypatch.setattr("fcntl.flock", no_locks)
     calls: list[int] = []
     made(calls)
     made(calls)

@@ -68,13 +68,13 @@ def figures(page: str, name: str) -> list[dict]:
 
 @given(st.recursive(st.text() | st.integers() | st.none(), st.lists))
 def test_values_come_back_from_a_block_as_they_were_and_cannot_end_it(values):
-    text = document.json_block(values)
+    text = document.json_text(values)
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == values
 
 
 def test_half_a_character_is_replaced():
-    assert document.json_block("a\ud800b").encode() == '"a\ufffdb"'.encode()
+    assert document.json_text("a\ud800b").encode() == '"a\ufffdb"'.encode()
 
 
 def test_names_of_labels_and_datasets_stay_text(page):
@@ -136,7 +136,7 @@ def test_the_table_holds_the_means_of_all_labels_and_of_slices(study):
     mean = np.mean([o.metrics["PSP@5"] for o in outcomes if o.cell.augmentation == "<i>mix</i>"])
     assert values[1:6] == ["1", "all labels", "twin", "&lt;i&gt;mix&lt;/i&gt;", "2"]
     assert float(values[7]) == pytest.approx(mean, abs=1e-5)
-    tails = [row for row in rows if 'data-part="tail"' in row]
+    tails = [row for row in rows if 'data-slice="tail"' in row]
     assert len(tails) == 6
     assert all(" hidden>" in row for row in tails)
 
@@ -212,7 +212,7 @@ def test_sixty_cells_on_thirteen_thousand_rows_of_many_labels_stay_below_ten_meg
         )
         for number in range(60)
     ]
-    size = len(document.json_block(explorer_section(cells, {"large": exam}).scripts["explorer-data"]))
+    size = len(document.json_text(explorer_section(cells, {"large": exam}).scripts["explorer-data"]))
     assert 5e6 < size < 1e7
 
 

@@ -139,7 +139,7 @@ def test_the_table_shows_the_share_of_rows_and_the_labels_that_are_chosen(opened
     everything = opened.run(ROWS)
     assert len(everything) == 6
     assert {row[0] for row in everything} == {"1", "0.5"}
-    opened.run(CHOOSE, "[data-filter=part]", "tail")
+    opened.run(CHOOSE, "[data-filter=slice]", "tail")
     assert len(opened.run(ROWS)) == 6
     assert opened.run(ROWS) != everything
 

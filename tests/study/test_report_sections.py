@@ -15,7 +15,7 @@ from tailwright.study.report.distribution import distribution_section
 from tailwright.study.report.gains import DRAWS, METRIC, gains_section
 from tailwright.study.report.making import making_section
 from tailwright.study.report.neighbours import neighbours_section
-from tailwright.study.report.parts import COLOURS, View, Views, by_place, colours_of
+from tailwright.study.report.sections import COLOURS, View, Views, by_place, colours_of, grouped
 
 TOY = exam()
 COLOURED = colours_of(["none", "gandalf", "labelmix"])
@@ -182,8 +182,13 @@ def test_places_put_large_shares_and_baselines_first():
         outcome(TOY, 0.5),
     ]
     places = by_place(cells)
-    assert list(places) == [("toy", 1, "twin", "none"), ("toy", 1, "twin", "a"), ("toy", 0.5, "twin", "a")]
-    assert [o.cell.seed for o in places["toy", 1, "twin", "none"]] == [0, 1]
+    assert list(places) == [
+        ("toy", "100 %", "twin", "none"),
+        ("toy", "100 %", "twin", "a"),
+        ("toy", "50 %", "twin", "a"),
+    ]
+    assert [o.cell.seed for o in places["toy", "100 %", "twin", "none"]] == [0, 1]
+    assert list(grouped(places, 2)["toy", "100 %"]) == [("twin", "none"), ("twin", "a")]
 
 
 def test_a_view_must_have_a_value_for_each_choice():

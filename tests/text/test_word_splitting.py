@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.data.text import Tokens, WordTable, blocks, split_words, tokenise, word_counts
+from tailwright.data.text import blocks
+from tailwright.data.text.words import Tokens, WordTable, split_words, tokenise, word_counts
 
 TEXTS = [
     "",
@@ -145,9 +146,3 @@ def test_a_vocabulary_may_be_a_slice_or_empty() -> None:
 def test_a_vocabulary_with_a_word_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="the vocabulary has 'hat' twice"):
         WordTable(["hat", "red", "hat"])
-
-
-def test_another_splitter_is_used_as_it_is() -> None:
-    tokens = tokenise(["The-Red hat", ""], words=str.split)
-    assert words_by_row(tokens) == [["The-Red", "hat"], []]
-    assert tokenise(["hat HAT"], WordTable(["hat"]), words=str.split).ids.tolist() == [0, -1]

@@ -45,10 +45,10 @@ def test_a_narrower_table_is_half_of_the_squared_length(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"hat 1 2\nred 1\n", r"v\.txt:2: found 1 numbers behind 'red', expected 2 numbers"),
+        (b"hat 1 2\nred 1\n", r"v\.txt:2: found 1 numbers after 'red', expected 2 numbers"),
         (b"hat 1 x\n", r"v\.txt:1: found .*x.*, expected numbers"),
         (b"hat 1 inf\n", r"v\.txt:1: found a number that is not finite"),
-        (b"hat\n", r"v\.txt:1: found 0 numbers behind 'hat', expected some numbers"),
+        (b"hat\n", r"v\.txt:1: found 0 numbers after 'hat', expected some numbers"),
         (b"hat \xff\n", r"v\.txt: cannot be read"),
         (b"hat 1 2 3 4 5 6 7\n", "word vectors of 7 numbers, expected at most width=4"),
     ],

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.data.text import WordVocabulary, WordVocabularySettings, split_words
-from tailwright.errors import InputError
+from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary, WordVocabularySettings
+from tailwright.data.text.words import split_words
 from tailwright.store import DamagedFolderError, open_folder, writing
 
 
@@ -27,7 +27,7 @@ def test_ids_agree_with_python(train: list[str], texts: list[str], max_length: i
     documents = Counter(word for text in train for word in set(split_words(text)))
     words = sorted(documents, key=lambda word: (-documents[word], word))
     assert vocabulary.vocabulary.to_pylist() == words
-    batch = vocabulary.encode(texts, max_length)
+    batch = vocabulary.rows(texts, max_length).padded()
     rows = [plain_encode(words, text, max_length) for text in texts]
     longest = max(map(len, rows), default=0)
     assert batch.ids.shape == (len(texts), longest)
@@ -52,22 +52,22 @@ def test_min_count_is_a_document_frequency() -> None:
 
 
 def test_long_texts_are_cut_and_short_ones_padded_to_the_longest() -> None:
-    batch = WordVocabulary.build(["a b c d"]).encode(["a b c d", "d", "", "x a"], max_length=3)
+    batch = WordVocabulary.build(["a b c d"]).rows(["a b c d", "d", "", "x a"], max_length=3).padded()
     assert batch.ids.tolist() == [[2, 3, 4], [5, 0, 0], [1, 0, 0], [1, 2, 0]]
     assert batch.lengths.tolist() == [3, 1, 1, 2]
     assert (batch.ids.dtype, batch.lengths.dtype) == (np.int32, np.int32)
 
 
 def test_no_texts_make_an_empty_batch() -> None:
-    batch = WordVocabulary.build(["a"]).encode([], max_length=3)
+    batch = WordVocabulary.build(["a"]).rows([], max_length=3).padded()
     assert batch.ids.shape == (0, 0)
     assert len(batch) == 0
 
 
 def test_a_vocabulary_of_no_words_knows_only_the_reserved_ids() -> None:
     vocabulary = WordVocabulary.build([])
-    assert (vocabulary.size, vocabulary.padding_id, vocabulary.unknown_id) == (2, 0, 1)
-    assert vocabulary.encode(["a b"], max_length=5).ids.tolist() == [[1, 1]]
+    assert (vocabulary.size, vocabulary.padding_id, UNKNOWN) == (2, 0, 1)
+    assert vocabulary.rows(["a b"], max_length=5).padded().ids.tolist() == [[1, 1]]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,7 @@ def test_bad_settings_are_named(settings: dict[str, int], message: str) -> None:
 
 def test_a_length_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="max_length must be >= 1, got 0"):
-        WordVocabulary.build(["a"]).encode(["a"], max_length=0)
-
-
-def by_spaces(text: str) -> list[str]:
-    return text.split()
+        WordVocabulary.build(["a"]).rows(["a"], max_length=0).padded()
 
 
 def test_saving_keeps_words_and_order(tmp_path: Path) -> None:
@@ -97,18 +93,7 @@ def test_saving_keeps_words_and_order(tmp_path: Path) -> None:
         vocabulary.save(folder)
     loaded = WordVocabulary.load(open_folder(tmp_path / "run", kind="run"))
     assert loaded.vocabulary.equals(vocabulary.vocabulary)
-    assert loaded.encode(["ΟΔΟΣ b"], 9).ids.tolist() == [[4, 2]]
-
-
-def test_another_splitter_is_asked_for_by_name_when_loading(tmp_path: Path) -> None:
-    vocabulary = WordVocabulary.build(["semi-final A"], words=by_spaces)
-    assert vocabulary.encode(["A semi-final"], 9).ids.tolist() == [[2, 3]]
-    with writing(tmp_path / "run", kind="run") as folder:
-        vocabulary.save(folder)
-    saved = open_folder(tmp_path / "run", kind="run")
-    assert WordVocabulary.load(saved, words=by_spaces).encode(["A"], 9).ids.tolist() == [[2]]
-    with pytest.raises(InputError, match="by_spaces"):
-        WordVocabulary.load(saved)
+    assert loaded.rows(["ΟΔΟΣ b"], 9).padded().ids.tolist() == [[4, 2]]
 
 
 def test_a_saved_word_that_is_there_twice_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from small_wordnet import write_wordnet
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.demo import build_demo
-from tailwright.data.wordnet import WordNet, load_wordnet
+from tailwright.data.wordnet import WordNetDatabase, load_wordnet
 from tailwright.data.wordnet_files import find_wordnet
 
 
@@ -35,13 +35,13 @@ def installed_small(small_files: Path, own_cache: Path, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(scope="session")
-def real_wordnet() -> WordNet:
+def real_wordnet() -> WordNetDatabase:
     """WordNet 3.0, which the development environment has as a package."""
     return load_wordnet(find_wordnet())
 
 
 @pytest.fixture(scope="session")
-def full_corpus(real_wordnet: WordNet) -> Corpus:
+def full_corpus(real_wordnet: WordNetDatabase) -> Corpus:
     """The demo corpus in full size."""
     return build_demo(real_wordnet, None, 0)
 

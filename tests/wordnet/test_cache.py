@@ -7,13 +7,13 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from fresh_synonyms import fresh_arrays, same_arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_wordnet import write_wordnet
 
 from tailwright.data.cache import cache_folder
 from tailwright.data.demo import demo_corpus
-from tailwright.data.synonyms import synonyms
 
 
 def test_our_variable_comes_before_xdg_and_xdg_before_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +38,7 @@ def only_entry(cache: Path) -> Path:
 @pytest.mark.parametrize("victim", ["manifest.json", "names.bytes.npy", "starts.npy"])
 @pytest.mark.parametrize("harm", ["flip", "truncate", "remove", "empty"])
 def test_a_damaged_table_is_made_anew_and_kept(own_cache: Path, victim: str, harm: str) -> None:
-    whole = dict(synonyms())
+    whole = fresh_arrays()
     path = only_entry(own_cache) / victim
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -46,9 +46,9 @@ def test_a_damaged_table_is_made_anew_and_kept(own_cache: Path, victim: str, har
         path.unlink()
     else:
         path.write_bytes({"flip": bytes(data), "truncate": bytes(data[:-9]), "empty": b""}[harm])
-    assert dict(synonyms()) == whole
+    assert same_arrays(fresh_arrays(), whole)
     repaired = path.read_bytes()
-    assert dict(synonyms()) == whole
+    assert same_arrays(fresh_arrays(), whole)
     assert path.read_bytes() == repaired != bytes(data)
 
 
@@ -84,7 +84,7 @@ def test_a_place_that_cannot_be_written_costs_one_warning_and_nothing_else(
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "file" / "cache"))
     with caplog.at_level(logging.WARNING):
         first, second = demo_corpus(), demo_corpus()
-        assert len(synonyms()) > 5
+        assert len(fresh_arrays().starts) > 5
     assert first.same_as(second)
     (line,) = caplog.messages
     assert line.startswith("working without a cache: ")
@@ -121,7 +121,7 @@ def test_a_machine_without_a_home_folder_works_without_a_cache(
 
 
 def _build(rounds: int) -> list[int]:
-    return [len(demo_corpus(None, seed).labels) + len(synonyms()) for seed in range(rounds)]
+    return [len(demo_corpus(None, seed).labels) + len(fresh_arrays().starts) for seed in range(rounds)]
 
 
 @pytest.mark.usefixtures("installed_small")

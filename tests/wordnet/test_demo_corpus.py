@@ -12,7 +12,7 @@ from scipy import sparse
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.demo import build_demo, demo_corpus
-from tailwright.data.wordnet import WordNet, load_wordnet
+from tailwright.data.wordnet import WordNetDatabase, load_wordnet
 from tailwright.errors import InputError, MissingExtraError
 
 
@@ -112,7 +112,7 @@ def test_label_names_are_unique_whatever_their_capitals(full_corpus: Corpus) -> 
 
 
 def test_the_same_seed_gives_the_same_corpus_and_another_one_another_split(
-    real_wordnet: WordNet, full_corpus: Corpus
+    real_wordnet: WordNetDatabase, full_corpus: Corpus
 ) -> None:
     assert build_demo(real_wordnet, None, 0).same_as(full_corpus)
     other = build_demo(real_wordnet, None, 1)
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_one_another_split(
     assert not other.train.texts.equals(full_corpus.train.texts)
 
 
-def test_the_corpus_of_a_seed_is_pinned(real_wordnet: WordNet, full_corpus: Corpus) -> None:
+def test_the_corpus_of_a_seed_is_pinned(real_wordnet: WordNetDatabase, full_corpus: Corpus) -> None:
     assert full_corpus.test is not None
     assert full_corpus.test.origin.rows[:8].tolist() == [9, 14, 16, 36, 39, 40, 41, 49]
     small = build_demo(real_wordnet, 30, 0)
@@ -133,7 +133,7 @@ def test_the_corpus_of_a_seed_is_pinned(real_wordnet: WordNet, full_corpus: Corp
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_small_corpus_has_the_shape_of_the_full_one(
-    real_wordnet: WordNet, full_corpus: Corpus, seed: int
+    real_wordnet: WordNetDatabase, full_corpus: Corpus, seed: int
 ) -> None:
     corpus = build_demo(real_wordnet, 2000, seed)
     data = whole(corpus)
@@ -149,7 +149,7 @@ def test_a_small_corpus_has_the_shape_of_the_full_one(
     assert 15 < counts.max() < 60
 
 
-def test_a_small_corpus_is_a_part_of_the_full_one(real_wordnet: WordNet, full_corpus: Corpus) -> None:
+def test_a_small_corpus_is_a_part_of_the_full_one(real_wordnet: WordNetDatabase, full_corpus: Corpus) -> None:
     small = build_demo(real_wordnet, 200, 0)
     place = full_corpus.labels.index_of_id
     columns = [place[label] for label in small.labels.ids.to_pylist()]
@@ -161,7 +161,9 @@ def test_a_small_corpus_is_a_part_of_the_full_one(real_wordnet: WordNet, full_co
         assert labels <= everything[text]
 
 
-def test_a_size_beyond_all_rows_gives_the_full_corpus(real_wordnet: WordNet, full_corpus: Corpus) -> None:
+def test_a_size_beyond_all_rows_gives_the_full_corpus(
+    real_wordnet: WordNetDatabase, full_corpus: Corpus
+) -> None:
     assert build_demo(real_wordnet, 10**6, 0).same_as(full_corpus)
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+from fresh_synonyms import fresh_arrays, same_arrays
 
-from tailwright.data.inflections import inflected_synonyms, read_exceptions
-from tailwright.data.synonym_table import _arrays_of, no_synonyms, synonym_arrays, wordnet_arrays
-from tailwright.data.synonyms import Synonyms, build_synonyms
-from tailwright.data.wordnet import WordNet, load_wordnet
+from tailwright.data.synonym_table import no_synonyms, synonym_arrays
+from tailwright.data.synonyms import Synonyms, build_synonyms, inflected_synonyms, read_exceptions
+from tailwright.data.wordnet import WordNetDatabase, load_wordnet
 from tailwright.data.wordnet_files import find_wordnet
 
 
 @pytest.fixture(scope="module")
-def table(real_wordnet: WordNet) -> Synonyms:
+def table(real_wordnet: WordNetDatabase) -> Synonyms:
     return inflected_synonyms(real_wordnet, read_exceptions(find_wordnet()))
 
 
@@ -27,7 +26,9 @@ def test_regular_forms_have_the_names_of_their_base_and_the_base_itself(small_fi
     assert "hugelyer" not in table
 
 
-def test_a_base_form_keeps_what_it_has(small_files: Path, real_wordnet: WordNet, table: Synonyms) -> None:
+def test_a_base_form_keeps_what_it_has(
+    small_files: Path, real_wordnet: WordNetDatabase, table: Synonyms
+) -> None:
     wordnet = load_wordnet(small_files)
     small = inflected_synonyms(wordnet, {})
     assert {word: small[word] for word in ("dog", "big", "isle")} == {
@@ -63,12 +64,9 @@ def test_exceptions_are_read_where_they_are(small_files: Path) -> None:
 
 def test_arrays_from_the_cache_are_those_that_were_kept(installed_small: Path, own_cache: Path) -> None:
     for inflections, folders in ((True, 1), (False, 2)):
-        _arrays_of.cache_clear()
-        first = wordnet_arrays("textattack", inflections)
-        _arrays_of.cache_clear()
-        second = wordnet_arrays("textattack", inflections)
+        first, second = fresh_arrays(inflections), fresh_arrays(inflections)
         assert len(list(own_cache.iterdir())) == folders
-        assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+        assert same_arrays(first, second)
     expected = synonym_arrays(build_synonyms(load_wordnet(installed_small)), "textattack")
-    assert all(np.array_equal(a, b) for a, b in zip(second, expected, strict=True))
+    assert same_arrays(second, expected)
     assert len(no_synonyms().names) == 0

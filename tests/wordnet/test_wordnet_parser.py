@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_wordnet import write_wordnet
 
-from tailwright.data.wordnet import RELATION_CODES, WordNet, load_wordnet
+from tailwright.data.wordnet import RELATION_CODES, WordNetDatabase, load_wordnet
 from tailwright.data.wordnet_files import FILES
 from tailwright.errors import InputError
 
 
-def pointers(wordnet: WordNet) -> set[tuple[str, str, str]]:
+def pointers(wordnet: WordNetDatabase) -> set[tuple[str, str, str]]:
     names = list(RELATION_CODES)
     triples = zip(wordnet.sources, wordnet.relations, wordnet.targets, strict=True)
     return {(wordnet.ids[s], names[r], wordnet.ids[t]) for s, r, t in triples}
@@ -152,7 +152,7 @@ def test_any_damage_is_an_input_error_or_still_wordnet(
         assert np.all((wordnet.targets >= 0) & (wordnet.targets < len(wordnet)))
 
 
-def test_wordnet_has_all_its_synsets_lemmas_and_pointers(real_wordnet: WordNet) -> None:
+def test_wordnet_has_all_its_synsets_lemmas_and_pointers(real_wordnet: WordNetDatabase) -> None:
     assert len(real_wordnet) == 117_659
     assert Counter(real_wordnet.kinds) == {"n": 82_115, "v": 13_767, "a": 7_463, "s": 10_693, "r": 3_621}
     assert len(real_wordnet.lemmas) == 206_978
@@ -176,7 +176,9 @@ def test_wordnet_has_all_its_synsets_lemmas_and_pointers(real_wordnet: WordNet) 
         ("similar_to", "similar_to"),
     ],
 )
-def test_relations_of_wordnet_mirror_each_other(real_wordnet: WordNet, relation: str, mirror: str) -> None:
+def test_relations_of_wordnet_mirror_each_other(
+    real_wordnet: WordNetDatabase, relation: str, mirror: str
+) -> None:
     def pairs(name: str) -> tuple[list[int], list[int]]:
         chosen = real_wordnet.relations == RELATION_CODES[name]
         return real_wordnet.sources[chosen].tolist(), real_wordnet.targets[chosen].tolist()

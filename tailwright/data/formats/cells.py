@@ -4,8 +4,8 @@ The rule, over the label columns of all splits together:
 
 1. A cell that starts with `[` or `{` is JSON: a list, or an object with soft values.
 2. The delimiter of the other cells is the first of `|`, `;`, `,` that occurs in any of them; if none does,
-   and every cell consists of integers and spaces, it is the space; else each cell is one label.
-3. Spaces around a token do not count; an empty token is no label.
+   and all cells consist of integers and spaces, it is the space; otherwise each cell is one label.
+3. Spaces around a token are ignored, and so are empty tokens.
 4. If every token is an integer (`7`, not `007`), tokens are ids, else they are names or ids.
 """
 
@@ -23,7 +23,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.columns import (
     CANONICAL_INTEGER,
     Cells,
-    Columns,
+    FileColumns,
     Numbers,
     Reference,
     ReferenceBuilder,
@@ -39,8 +39,8 @@ _JSON = r"^\s*[\[{]"
 _INTEGERS = rf"^\s*({CANONICAL_INTEGER}(\s+{CANONICAL_INTEGER})*)?\s*$"
 
 
-def split_all(splits: Mapping[str, Columns]) -> dict[str, Columns]:
-    """The same files with every cell split, by one rule for all of them."""
+def split_all(splits: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
+    """The same files with every cell split, by one rule for all files."""
     files = splits.values()
     label_cells = [
         cells for file in files for cells in (file.labels, file.exclude, file.ignore) if _is(cells)
@@ -48,23 +48,23 @@ def split_all(splits: Mapping[str, Columns]) -> dict[str, Columns]:
     delimiter = delimiter_of([_plain(cells) for cells in label_cells])
     tokens = {id(cells): _tokens(_plain(cells), delimiter) for cells in label_cells}
     tokens |= {id(file.own): _tokens(file.own, None) for file in files if _is(file.own)}
-    integers = all(part.all_integers() for part in tokens.values())
+    integers = all(column.all_integers() for column in tokens.values())
 
-    def references(file: Columns, name: str) -> tuple[References | None, Numbers | None]:
+    def references(file: FileColumns, name: str) -> tuple[References | None, Numbers | None]:
         cells = getattr(file, name)
         if not _is(cells):
             return cells, None
         return _with_json(file, name, cells, tokens[id(cells)].references(integers))
 
-    found: dict[str, Columns] = {}
+    result: dict[str, FileColumns] = {}
     for split, file in splits.items():
         labels, soft = references(file, "labels")
         assert labels is not None
         relevance = _relevance(file, labels) if _is(file.relevance) else file.relevance
         if soft is not None and relevance is not None:
-            found_both = "labels with values of their own, and also relevance"
-            raise InputError(found_both, expected="one of the two", path=file.path)
-        found[split] = replace(
+            problem = "labels with values of their own, and also relevance"
+            raise InputError(problem, expected="one of the two", path=file.path)
+        result[split] = replace(
             file,
             labels=labels,
             relevance=relevance if soft is None else soft,
@@ -72,18 +72,18 @@ def split_all(splits: Mapping[str, Columns]) -> dict[str, Columns]:
             exclude=references(file, "exclude")[0],
             ignore=references(file, "ignore")[0],
         )
-    return found
+    return result
 
 
-def split_on_spaces(files: Mapping[str, Columns]) -> dict[str, Columns]:
-    """The same files with the label tokens of each line split; rules 3 and 4 hold."""
+def split_on_spaces(files: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
+    """The same files with the label tokens of each line split at spaces; rules 3 and 4 apply."""
     tokens = {split: _tokens(file.labels, " ") for split, file in files.items()}
-    integers = all(part.all_integers() for part in tokens.values())
+    integers = all(column.all_integers() for column in tokens.values())
     return {split: replace(file, labels=tokens[split].references(integers)) for split, file in files.items()}
 
 
 def delimiter_of(columns: Sequence[Cells]) -> str | None:
-    """The delimiter of cells that are not JSON, or None where each is one label."""
+    """The delimiter of cells that are not JSON; None if each cell is one label."""
     for delimiter in DELIMITERS:
         if any(pc.any(pc.match_substring(cells, delimiter)).as_py() for cells in columns):
             return delimiter
@@ -91,7 +91,7 @@ def delimiter_of(columns: Sequence[Cells]) -> str | None:
 
 
 def trimmed(tokens: Cells) -> Cells:
-    """Tokens without the spaces around them."""
+    """Tokens without surrounding spaces."""
     return pc.utf8_trim_whitespace(tokens)
 
 
@@ -126,7 +126,7 @@ def _all_match(cells: Cells, pattern: str) -> bool:
 
 
 def _plain(cells: Cells) -> Cells:
-    """The cells, those that are JSON emptied."""
+    """The cells, with JSON cells emptied."""
     return pc.if_else(looks_like_json(cells), pa.scalar("", pa.large_string()), cells)
 
 
@@ -147,9 +147,9 @@ def _tokens(cells: Cells, delimiter: str | None) -> _Tokens:
 
 
 def _with_json(
-    file: Columns, name: str, cells: Cells, plain: References
+    file: FileColumns, name: str, cells: Cells, plain: References
 ) -> tuple[References, Numbers | None]:
-    """The references with those of JSON cells put in, and the soft values if there are any."""
+    """`plain` with the references of JSON cells added, and the soft values if there are any."""
     is_json = looks_like_json(cells).to_numpy(zero_copy_only=False)
     if name == "own" or not is_json.any():
         return plain, None
@@ -164,15 +164,15 @@ def _with_json(
         try:
             references, soft = _parsed(cell, name, Values(file.path))
         except InputError:
-            # Only now is the line worth looking for.
+            # Finding the line is slow, so it is done only for an error.
             _parsed(cell, name, Values(file.path, file.line_of(row)))
             raise
         has_values = has_values or soft is not None
         builder.add_row(references)
         values += [1.0] * len(references) if soft is None else soft
-    references_found = builder.build()
-    numbers = Numbers(references_found.offsets, np.array(values, dtype=np.float64))
-    return references_found, numbers if has_values else None
+    combined = builder.build()
+    numbers = Numbers(combined.offsets, np.array(values, dtype=np.float64))
+    return combined, numbers if has_values else None
 
 
 def _parsed(cell: str, name: str, check: Values) -> tuple[list[Reference], list[float] | None]:
@@ -183,8 +183,8 @@ def _parsed(cell: str, name: str, check: Values) -> tuple[list[Reference], list[
     return check.reference_list(name, content), None
 
 
-def _relevance(file: Columns, labels: References) -> Numbers:
-    """Parallel numbers; an empty cell stands for ones."""
+def _relevance(file: FileColumns, labels: References) -> Numbers:
+    """The numbers parallel to the labels; an empty cell stands for ones."""
     cells: Cells = file.relevance
     tokens = _tokens(pc.replace_substring_regex(cells, r"[\[\]|;,]", " "), " ")
     rows = np.repeat(np.arange(len(cells)), np.diff(tokens.offsets))
@@ -198,8 +198,10 @@ def _relevance(file: Columns, labels: References) -> Numbers:
     return Numbers(offsets, filled)
 
 
-def numbers_of(tokens: Cells, kind: pa.DataType, name: str, file: Columns, rows: Iterable[int]) -> np.ndarray:
-    """Tokens as numbers of an Arrow type; the first that is none is an `InputError` that names its line."""
+def numbers_of(
+    tokens: Cells, kind: pa.DataType, name: str, file: FileColumns, rows: Iterable[int]
+) -> np.ndarray:
+    """Tokens as numbers of an Arrow type; an `InputError` names the line of the first that is no number."""
     try:
         return tokens.cast(kind).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
@@ -218,9 +220,9 @@ def _is_number(token: str, kind: pa.DataType) -> bool:
 
 
 def cell_writer(corpus: Corpus, references: Sequence[Reference]) -> Callable[[list[Reference]], str]:
-    """How a corpus writes lists of references as cells that `split_all` splits again.
+    """A function that writes a list of references as a cell that `split_all` can split again.
 
-    Delimited by the first mark that the rule above would find there, else as JSON lists.
+    Cells are delimited by the first delimiter that the rule above would recognise, else they are JSON lists.
     """
     pairs = [p for data in corpus.splits().values() for p in (data.targets, data.excluded, data.ignored)]
     several = any(bool((np.diff(p.indptr) > 1).any()) for p in pairs)
@@ -233,8 +235,8 @@ def cell_writer(corpus: Corpus, references: Sequence[Reference]) -> Callable[[li
         and not pc.any(looks_like_json(tokens)).as_py()
     )
     for place, delimiter in enumerate(DELIMITERS):
-        # Where no cell has two labels the mark is nowhere, and a later one in a name would be taken for it.
-        taken = DELIMITERS[: place + 1] if several else DELIMITERS
-        if plain and not any(mark in name for mark in taken for name in names):
+        # If no cell has two labels, none has a delimiter, and any mark in a name would be taken for one.
+        confusing = DELIMITERS[: place + 1] if several else DELIMITERS
+        if plain and not any(mark in name for mark in confusing for name in names):
             return lambda row, mark=delimiter: mark.join(map(str, row))  # type: ignore[misc]
     return lambda row: json.dumps(row, ensure_ascii=False) if row else ""

@@ -1,4 +1,4 @@
-"""`Columns`: what a file says, before its label references are resolved to columns of a label space."""
+"""`FileColumns`: the contents of a file, before its label references are resolved to a label space."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ import pyarrow.compute as pc
 from tailwright.data.dataset import Origin
 from tailwright.errors import InputError
 
-Reference = int | str  # an integer refers to a label's id, a string to its name or else its id
+Reference = int | str  # an integer is a label's id, a string its name or else its id
 Cells: TypeAlias = pa.LargeStringArray  # delimited text that is not split yet; an empty cell holds nothing
 
-# The one way to write an integer: "007" and "+7" are names.
+# The only way to write an integer: "007" and "+7" are names.
 CANONICAL_INTEGER = "(0|-?[1-9][0-9]*)"
 _INTEGER = re.compile(CANONICAL_INTEGER)
 
 
 def is_integer(token: str) -> bool:
-    """Whether a token is an integer in its one canonical form, and so refers to an id."""
+    """Whether a token is an integer in canonical form, and so refers to an id."""
     return _INTEGER.fullmatch(token) is not None
 
 
 def positions(count: int) -> pa.LargeStringArray:
-    """The ids "0", "1", "2", ... of labels that have none of their own."""
+    """The ids "0", "1", "2", ... of labels without ids."""
     return pa.array(np.arange(count)).cast(pa.large_string())
 
 
 def default_names(ids: pa.LargeStringArray, texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """The name of a label that was given none: its text, or its id where it has no text."""
+    """The names of labels without names: their texts, or their ids if they have no text."""
     return pc.if_else(pc.equal(texts, ""), ids, texts)
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The names that a format gives to the label columns of a row; other names are the same everywhere."""
+    """What a format calls the label columns of a row; all other columns have the same name everywhere."""
 
     labels: str = "labels"
     relevance: str = "relevance"
@@ -50,7 +50,7 @@ ROW_FIELDS = Fields()
 
 
 def text_fields(present: Iterable[str]) -> tuple[str, ...]:
-    """The fields that make the text: `text`, or else `title` and `content` (joined where both have words)."""
+    """The fields that make up the text: `text`, or else `title` and `content`."""
     names = set(present)
     return ("text",) if "text" in names else tuple(name for name in ("title", "content") if name in names)
 
@@ -59,7 +59,7 @@ def text_fields(present: Iterable[str]) -> tuple[str, ...]:
 class References:
     """Label references of all rows: those of row i are `codes[offsets[i]:offsets[i + 1]]`.
 
-    A code is a place in `unique`, or, where that is None, the integer reference itself: large files of
+    A code is an index into `unique`, or, if that is None, the integer reference itself: large files of
     integer ids never become Python objects.
     """
 
@@ -68,8 +68,12 @@ class References:
     unique: list[Reference] | None = None
 
     def row_of(self, position: int) -> int:
-        """The row that the reference at `position` belongs to."""
+        """The row of the reference at `position`."""
         return int(np.searchsorted(self.offsets, position, side="right") - 1)
+
+    def rows(self) -> np.ndarray:
+        """(references,) the row of each reference."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def at(self, position: int) -> Reference:
         code = int(self.codes[position])
@@ -80,7 +84,7 @@ class References:
         return np.unique(self.codes).tolist() if self.unique is None else self.unique
 
     def integers(self) -> References:
-        """The same with integer codes where every reference is an integer, else unchanged."""
+        """The same with integer codes if every reference is an integer, else unchanged."""
         if self.unique is None or not all(_fits(ref) for ref in self.unique):
             return self
         return References(self.offsets, np.array(self.unique, dtype=np.int64)[self.codes])
@@ -92,17 +96,17 @@ def _fits(reference: Reference) -> bool:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A list of numbers a row: those of row i are `values[offsets[i]:offsets[i + 1]]`."""
+    """A list of numbers per row: those of row i are `values[offsets[i]:offsets[i + 1]]`."""
 
     offsets: np.ndarray  # (rows + 1,) int64
     values: np.ndarray  # (numbers,) float64
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The rows of one file. `line_of(row)` is asked for in error lines only, so it may be slow.
+class FileColumns:
+    """The rows of one file. `line_of(row)` is only called for error messages, so it may be slow.
 
-    `own` is the row's own label (none or one a row), which evaluation leaves out like `exclude`.
+    `own` is the row's own label, if it has one, which evaluation ignores like those of `exclude`.
     """
 
     path: Path
@@ -118,8 +122,8 @@ class Columns:
 
     def references(self) -> list[References]:
         """Every column of label references, once all cells are split."""
-        found = (self.labels, self.own, self.exclude, self.ignore)
-        return [column for column in found if isinstance(column, References)]
+        columns = (self.labels, self.own, self.exclude, self.ignore)
+        return [column for column in columns if isinstance(column, References)]
 
 
 @dataclass
@@ -141,7 +145,7 @@ class ReferenceBuilder:
 
 
 def origin_of(rows: np.ndarray, methods: pa.Array, path: Path) -> Origin:
-    """The origin of rows numbered `rows` that were made by `methods` (strings, one a row)."""
+    """The origin of rows with source rows `rows`, each made by one of `methods` (strings, one per row)."""
     encoded = methods.dictionary_encode()
     names = tuple(encoded.dictionary.to_pylist())
     if len(names) > np.iinfo(np.int16).max:

@@ -1,7 +1,7 @@
-"""csv and tsv: a header with `text` and `labels`, cells as in `cells`; origin is two columns.
+"""csv and tsv: a header with `text` and `labels`, cells as in `cells.py`; origin takes two columns.
 
-Quoting is that of RFC 4180: a cell with a delimiter, a quote or a line break stands in quotes, and a quote in
-it is doubled. A .csv whose header is delimited by `;` or a tab is read as well.
+Quoting follows RFC 4180: a cell with a delimiter, a quote or a line break is quoted, and quotes inside it are
+doubled. A .csv whose header is delimited by `;` or a tab is read as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.csv
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Origin
 from tailwright.data.formats.cells import cell_writer, numbers_of
-from tailwright.data.formats.columns import Columns, Reference, origin_of, text_fields
+from tailwright.data.formats.columns import FileColumns, Reference, origin_of, text_fields
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.source import (
     base_name,
@@ -40,20 +40,20 @@ ROW_COLUMNS = (
     *("text", "title", "content", "labels", "relevance", "weight", "self", "exclude", "ignore"),
     *("origin_row", "origin_method"),
 )
-_BLOCK = 1 << 22
+_CHUNK = 1 << 22
 _QUOTE = ord('"')
 
 
-def read_delimited(path: Path) -> Columns:
+def read_delimited(path: Path) -> FileColumns:
     """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
     table, line_of = read_cells(path, ROW_COLUMNS, _has_text_and_labels)
-    there = set(table.column_names)
+    present = set(table.column_names)
 
     def cells(name: str) -> pa.LargeStringArray | None:
-        return whole(table[name]) if name in there else None
+        return whole(table[name]) if name in present else None
 
     labels = cells("labels")
-    columns = Columns(path, texts_of(table), labels, line_of)
+    columns = FileColumns(path, texts_of(table), labels, line_of)
     return replace(
         columns,
         relevance=cells("relevance"),
@@ -69,8 +69,8 @@ def _has_text_and_labels(names: set[str]) -> bool:
     return bool(text_fields(names)) and "labels" in names
 
 
-def _weights(cells: pa.LargeStringArray | None, columns: Columns) -> np.ndarray | None:
-    """Weights, 1 where the cell is empty."""
+def _weights(cells: pa.LargeStringArray | None, columns: FileColumns) -> np.ndarray | None:
+    """The weights, 1 where a cell is empty."""
     if cells is None:
         return None
     given = pc.not_equal(cells, "").to_numpy(zero_copy_only=False)
@@ -81,7 +81,7 @@ def _weights(cells: pa.LargeStringArray | None, columns: Columns) -> np.ndarray 
 
 
 def _origin(
-    rows: pa.LargeStringArray | None, methods: pa.LargeStringArray | None, columns: Columns
+    rows: pa.LargeStringArray | None, methods: pa.LargeStringArray | None, columns: FileColumns
 ) -> Origin | None:
     if rows is None or methods is None:
         return None
@@ -92,9 +92,9 @@ def _origin(
 def read_cells(
     path: Path, names: Sequence[str], is_header: Callable[[set[str]], bool]
 ) -> tuple[pa.Table, Callable[[int], int]]:
-    """(the columns in `names` that there are, as strings; the line on which a row starts).
+    """(the columns of the file that are in `names`, as strings; a function from a row to its first line).
 
-    `is_header` says whether a set of column names has what is needed.
+    `is_header` tells whether a set of column names is sufficient.
     """
     file = _DelimitedFile(path, *_header(path, is_header))
     known = [name for name in file.header if name in names]
@@ -132,7 +132,7 @@ class _DelimitedFile:
     header: list[str]
 
     def read_quickly(self, names: list[str]) -> pa.Table | None:
-        """The columns by way of Arrow, or None where a record is irregular."""
+        """The columns by Arrow's parser, or None if a record is irregular."""
         data = read_bytes(self.path)
         refuse_unless_utf8(data, self.path)
         if not _cleanly_quoted(data, self.separator):
@@ -140,7 +140,7 @@ class _DelimitedFile:
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(data),
-                read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
+                read_options=pyarrow.csv.ReadOptions(block_size=_CHUNK),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self.separator, newlines_in_values=b'"' in data
                 ),
@@ -154,7 +154,7 @@ class _DelimitedFile:
             return None
 
     def read_carefully(self, names: list[str]) -> pa.Table:
-        """The same record by record; raises at the line where something is wrong."""
+        """The same, record by record; an error names its line."""
         places = [self.header.index(name) for name in names]
         columns: list[list[str]] = [[] for _ in names]
         for _, record in self.records():
@@ -163,7 +163,7 @@ class _DelimitedFile:
         return pa.table({n: pa.array(c, pa.large_string()) for n, c in zip(names, columns, strict=True)})
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """(line, cells) of each record after the header; blank lines are none."""
+        """(line number, cells) of each record after the header; blank lines are skipped."""
         limit = csv.field_size_limit(sys.maxsize)
         end = 0
         try:
@@ -186,7 +186,7 @@ class _DelimitedFile:
                     )
                 yield line, record
         except csv.Error as error:
-            expected = "cells in quotes closed, and quotes in them doubled"
+            expected = "closed quotes, and quotes inside a cell doubled"
             raise InputError(
                 f"a wrongly quoted cell ({error})", expected=expected, path=self.path, line=end + 1
             ) from error
@@ -205,11 +205,11 @@ class _DelimitedFile:
 def _cleanly_quoted(data: bytes, separator: str) -> bool:
     """Whether quotes open only at the start of a cell and close only at its end.
 
-    Arrow's parser is lenient about the rest, and so must not see it.
+    Arrow's parser is lenient about anything else, so it must not see it.
     """
     if b'"' not in data:
         return True
-    # A line break on either side makes the first and last cell like the others.
+    # With a line break on either side, the first and last cells are like the others.
     around = np.frombuffer(b"\n" + data + b"\n", dtype=np.uint8)
     quotes = np.flatnonzero(around == _QUOTE)
     edges = np.frombuffer(separator.encode() + b'\r\n"', dtype=np.uint8)
@@ -251,7 +251,7 @@ def _flat(row: dict[str, Any], label_cell: Callable[[list[Reference]], str]) -> 
 
 
 def _write_records(path: Path, rows: Iterator[dict[str, str]], separator: str) -> None:
-    """A header and then the cells of each row, all of which have the same fields."""
+    """Write a header and the cells of each row; all rows have the same fields."""
     special = re.compile(f'[{separator}"\r\n]')
 
     def lines() -> Iterator[str]:

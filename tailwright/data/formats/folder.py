@@ -1,4 +1,4 @@
-"""The files of a user's folder, found by name whatever their compression."""
+"""The files in a user's folder, found by name, compressed or not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tailwright.data.formats.source import COMPRESSIONS, unreadable
 from tailwright.errors import InputError
 
 ROW_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-# A split's files by the names that people give it.
+# The names that people give to the files of each split.
 SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder and the names of what is in it."""
+    """A folder and the names of the files in it."""
 
     path: Path
     names: frozenset[str]
@@ -28,20 +28,20 @@ class Folder:
             raise unreadable(path, error) from error
 
     def find(self, *names: str) -> Path | None:
-        """The one file of these names, compressed or not; two are an `InputError` that names both."""
+        """The one file with one of these names, compressed or not; an `InputError` if there are two."""
         spelled = [name + suffix for name in names for suffix in ("", *COMPRESSIONS)]
-        found = [name for name in spelled if name in self.names]
-        if len(found) > 1:
-            raise InputError(f"{' and '.join(found)} side by side", expected="one of them", path=self.path)
-        return self.path / found[0] if found else None
+        present = [name for name in spelled if name in self.names]
+        if len(present) > 1:
+            raise InputError(f"{' and '.join(present)} side by side", expected="one of them", path=self.path)
+        return self.path / present[0] if present else None
 
     def has(self, *names: str) -> bool:
         return any(name + suffix in self.names for name in names for suffix in ("", *COMPRESSIONS))
 
     def find_rows(self, *stems: str) -> Path | None:
-        """The one file in a row format whose name is a stem and a suffix."""
+        """The one file in a row format with one of these stems as its name."""
         return self.find(*(stem + suffix for stem in stems for suffix in ROW_SUFFIXES))
 
     def find_labels(self) -> Path | None:
-        """The labels file: a row format or one label a line."""
+        """The labels file: in a row format, or one label per line."""
         return self.find(*(f"labels{suffix}" for suffix in (*ROW_SUFFIXES, ".txt")))

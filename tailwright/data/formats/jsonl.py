@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, `{"text": ..., "labels": [...]}` and the optional fields of a row."""
+"""JSON lines: an object per line, `{"text": ..., "labels": [...]}` and the optional fields of a row."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.formats.blocks import Plan, read_blocks
-from tailwright.data.formats.columns import ROW_FIELDS, Columns, Fields, text_fields
+from tailwright.data.formats.columns import ROW_FIELDS, Fields, FileColumns, text_fields
+from tailwright.data.formats.json_table import JsonLayout, read_table
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.rows import RowBuilder
 from tailwright.data.formats.source import empty_file, numbered_lines
@@ -20,29 +20,29 @@ from tailwright.data.formats.table import columns_from_table
 from tailwright.data.formats.values import parse_json
 from tailwright.errors import InputError
 
-# Rows that show which types a file uses; a later row of another type sends the file the careful way.
+# Rows that show which types a file uses; if a later row has another type, the careful reader takes over.
 _SAMPLE = 100
 
 _NUMBERS = pa.list_(pa.float64())
 _ORIGIN = pa.struct([("row", pa.int64()), ("method", pa.large_string())])
 
 
-def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> Columns:
-    """The rows of a file: quickly where Arrow can, carefully where anything is unusual or wrong."""
+def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> FileColumns:
+    """The rows of a file, by Arrow's parser where possible, else by the careful reader."""
     quick = read_quickly(path, fields)
     return read_carefully(path, fields) if quick is None else quick
 
 
-def read_quickly(path: Path, fields: Fields) -> Columns | None:
-    """The rows by way of Arrow's parser, or None where the careful way must look."""
-    table = table_of(path, lambda rows: _row_plans(rows, fields))
+def read_quickly(path: Path, fields: Fields) -> FileColumns | None:
+    """The rows by Arrow's parser, or None if the file needs the careful reader."""
+    table = table_of(path, lambda rows: _row_layouts(rows, fields))
     if table is None:
         return None
     return columns_from_table(table, path, fields, lambda row: row + 1)
 
 
-def read_carefully(path: Path, fields: Fields) -> Columns:
-    """The rows one by one; raises at the line where something is wrong."""
+def read_carefully(path: Path, fields: Fields) -> FileColumns:
+    """The rows one by one; an error names its line."""
     builder = RowBuilder(path, fields)
     for line, row in objects(path):
         builder.add(row, line)
@@ -52,42 +52,44 @@ def read_carefully(path: Path, fields: Fields) -> Columns:
 
 
 def objects(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line, value) of each line that is not blank."""
+    """(line number, value) of each line that is not blank."""
     for line, text in numbered_lines(path):
         if text and not text.isspace():
             if line == 1 and text.lstrip().startswith("["):
-                raise InputError("a JSON list", expected="one JSON object a line", path=path, line=1)
+                raise InputError("a JSON list", expected="one JSON object per line", path=path, line=1)
             yield line, parse_json(text, path, line)
 
 
-def table_of(path: Path, plans_of: Callable[[list[dict[str, Any]]], list[Plan]]) -> pa.Table | None:
-    """The file as an Arrow table, one row a line, by the first plan that works out.
+def table_of(path: Path, layouts_of: Callable[[list[dict[str, Any]]], list[JsonLayout]]) -> pa.Table | None:
+    """The file as an Arrow table, one row per line, by the first layout that fits; None if none does.
 
-    `plans_of` sees the first rows. None where no plan does.
+    `layouts_of` gets the first rows.
     """
     try:
         sample = [row for _, row in islice(objects(path), _SAMPLE)]
     except InputError:
         return None
-    plans = plans_of(sample) if sample and all(isinstance(row, dict) for row in sample) else []
-    return next((table for table in (read_blocks(path, plan) for plan in plans) if table is not None), None)
+    layouts = layouts_of(sample) if sample and all(isinstance(row, dict) for row in sample) else []
+    tables = (read_table(path, layout) for layout in layouts)
+    return next((table for table in tables if table is not None), None)
 
 
-def _row_plans(rows: list[dict[str, Any]], fields: Fields) -> list[Plan]:
-    """First the fields of the sample alone, which is quicker; a field that comes later needs the second."""
+def _row_layouts(rows: list[dict[str, Any]], fields: Fields) -> list[JsonLayout]:
+    """First only the fields of the sample, which is quicker; then all, for fields that only appear later."""
     schema = _row_schema(rows, fields)
-    there = {name for row in rows for name in row}
-    if schema is None or fields.labels not in there:
+    present = {name for row in rows for name in row}
+    if schema is None or fields.labels not in present:
         return []
     filled = tuple(name for name in ("text", fields.labels) if name in schema.names)
-    every = Plan(schema, "ignore", filled)
-    if not there <= set(schema.names):
+    every = JsonLayout(schema, "ignore", filled)
+    if not present <= set(schema.names):
         return [every]
-    return [Plan(pa.schema([field for field in schema if field.name in there]), "error", filled), every]
+    sampled = pa.schema([field for field in schema if field.name in present])
+    return [JsonLayout(sampled, "error", filled), every]
 
 
 def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:
-    """Every field that a row may have."""
+    """All fields that a row may have; None if the labels are objects."""
     labels = _labels_type([row.get(fields.labels) for row in rows])
     if labels is None:
         return None

@@ -1,8 +1,8 @@
 """The labels file: `id`, `text` and `name` of each label, in column order.
 
-Without `id` the position is the id. Without `name` the text is the name, and the id where there is no text.
-`labels.txt` holds one text a line. In the extreme-classification repository's `lbl.json` the id is `uid`, the
-name is `title`, and the text is `title` and `content`.
+Without `id` the position is the id. Without `name` the text is the name, or the id if there is no text.
+`labels.txt` holds one text per line. In the extreme-classification repository's `lbl.json`, the id is `uid`,
+the name is `title`, and the text is `title` and `content`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from tailwright.data.corpus import LabelSpace
-from tailwright.data.formats.blocks import Plan
 from tailwright.data.formats.columns import default_names, positions, text_fields
 from tailwright.data.formats.delimited import read_cells
+from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
 from tailwright.data.formats.parquet import read_table
 from tailwright.data.formats.source import base_name, empty_file, text_lines
@@ -33,7 +33,7 @@ _EXPECTED = "the text or the name of each label"
 
 
 def read_labels(path: Path) -> LabelSpace:
-    """The labels of a file in any row format, or of a text file with one label a line."""
+    """The labels in a file of any row format, or in a text file with one label per line."""
     name = base_name(path.name)
     if name.endswith(".txt"):
         return numbered_space(text_lines(path))
@@ -43,7 +43,7 @@ def read_labels(path: Path) -> LabelSpace:
     elif name.endswith(".parquet"):
         table = read_table(path, _COLUMNS)
     else:
-        table = table_of(path, _plans_of)
+        table = table_of(path, _layouts_of)
         if table is None or any(table[n].null_count for n in table.column_names):
             table, line_of = _read_carefully(path)
     if not _is_enough(set(table.column_names)):
@@ -52,7 +52,7 @@ def read_labels(path: Path) -> LabelSpace:
 
 
 def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
-    """Labels 0, 1, 2, ... with texts."""
+    """Labels 0, 1, 2, ... with these texts."""
     ids = positions(len(texts))
     return LabelSpace(ids, default_names(ids, texts), texts)
 
@@ -65,15 +65,17 @@ def _is_enough(names: set[str]) -> bool:
     return bool(text_fields(names)) or "name" in names
 
 
-def _plans_of(rows: list[dict[str, Any]]) -> list[Plan]:
+def _layouts_of(rows: list[dict[str, Any]]) -> list[JsonLayout]:
     kinds = {name: {type(row.get(name)) for row in rows} for name in rows[0] if name in _COLUMNS}
-    good = all(kind == {str} or (kind == {int} and name in _IDS) for name, kind in kinds.items())
+    simple = all(kind == {str} or (kind == {int} and name in _IDS) for name, kind in kinds.items())
     fields = [(name, pa.int64() if kind == {int} else pa.large_string()) for name, kind in kinds.items()]
-    return [Plan(pa.schema(fields), "ignore", tuple(kinds))] if good and _is_enough(set(kinds)) else []
+    if not simple or not _is_enough(set(kinds)):
+        return []
+    return [JsonLayout(pa.schema(fields), "ignore", tuple(kinds))]
 
 
 def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
-    """Label by label; raises at the line where something is wrong."""
+    """The labels one by one; an error names its line."""
     columns: dict[str, list[str | None]] = {}
     lines: list[int] = []
     for line, row in objects(path):
@@ -83,8 +85,8 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
         if not lines:
             columns = {name: [] for name in _COLUMNS if name in row}
             if not _is_enough(set(columns)):
-                found = f"the fields {', '.join(row) or 'of other names'}"
-                raise InputError(found, expected=_EXPECTED, path=path, line=line)
+                problem = f"the fields {', '.join(row) or 'of other names'}"
+                raise InputError(problem, expected=_EXPECTED, path=path, line=line)
         for name, column in columns.items():
             value = row.get(name)
             if name in _IDS:
@@ -99,20 +101,20 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
 
 
 def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelSpace:
-    there = table.column_names
-    if "id" in there or "uid" in there:
-        ids = _ids(whole(table["id" if "id" in there else "uid"]), path, line_of)
+    present = table.column_names
+    if "id" in present or "uid" in present:
+        ids = _ids(whole(table["id" if "id" in present else "uid"]), path, line_of)
     else:
         ids = positions(len(table))
-    strings = {name: _strings(table, name, path) for name in there if name not in _IDS}
-    fields = text_fields(there) or ("name",)
+    strings = {name: _strings(table, name, path) for name in present if name not in _IDS}
+    fields = text_fields(present) or ("name",)
     texts = strings[fields[0]]
     if fields != ("name",):
         texts = texts_of(pa.table({name: pc.fill_null(strings[name], "") for name in fields}))
     texts = pc.fill_null(texts, "")
     titles = pc.fill_null(strings["title"], "") if fields == ("title", "content") else texts
     names = default_names(ids, titles)
-    return LabelSpace(ids, pc.coalesce(strings["name"], names) if "name" in there else names, texts)
+    return LabelSpace(ids, pc.coalesce(strings["name"], names) if "name" in present else names, texts)
 
 
 def _strings(table: pa.Table, name: str, path: Path) -> pa.LargeStringArray:
@@ -129,7 +131,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.LargeStringArray:
-    """Ids as text, each once."""
+    """The ids as text; refuses duplicates."""
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (types.is_integer(column.type) or _is_text(column.type)):
@@ -142,6 +144,6 @@ def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.Larg
     if len(codes) and int(codes.max()) + 1 < len(codes):
         _, first = np.unique(codes, return_index=True)
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-        found = f"label id {quoted(ids[row].as_py())} a second time"
-        raise InputError(found, expected="each id once", path=path, line=line_of(row))
+        problem = f"label id {quoted(ids[row].as_py())} a second time"
+        raise InputError(problem, expected="each id once", path=path, line=line_of(row))
     return ids

@@ -1,4 +1,4 @@
-"""What all writers share: references to labels, short numbers, lines, and what a format cannot carry."""
+"""What writers share: references to labels, short numbers, lines, and what a format cannot carry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tailwright.data.formats.resolve import LabelIndex
 from tailwright.data.formats.source import BOM
 from tailwright.errors import InputError, quoted
 
-_BATCH = 4096
+_LINES_AT_ONCE = 4096
 _LINE_BREAK = r"\r\n|[\r\n]"
 
 
@@ -30,7 +30,7 @@ class Sink(Protocol):
 
 @contextmanager
 def sink(path: Path) -> Iterator[Sink]:
-    """A new file to write bytes to, compressed as its suffix says; the same bytes give the same file."""
+    """A new file to write bytes to, compressed by its suffix; equal bytes give equal files."""
     with path.open("xb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
@@ -43,14 +43,14 @@ def sink(path: Path) -> Iterator[Sink]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """A text file of these lines, none of which has a line break in it."""
+    """Write a text file of these lines, none of which contains a line break."""
     rest = iter(lines)
     first = next(rest, "")
-    # A reader takes a byte order mark away, so a text that starts with one needs another.
+    # A reader drops a byte order mark, so a text that starts with one needs another.
     rest = chain([BOM + first if first.startswith(BOM) else first], rest)
     with sink(path) as out:
-        while batch := list(islice(rest, _BATCH)):
-            out.write(("\n".join(batch) + "\n").encode())
+        while some := list(islice(rest, _LINES_AT_ONCE)):
+            out.write(("\n".join(some) + "\n").encode())
 
 
 def one_line(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -59,21 +59,21 @@ def one_line(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 def short_floats(values: np.ndarray) -> list[float]:
-    """float32 values as floats that print with as few digits as give the same float32 again.
+    """float32 values as the floats with the fewest digits that round to the same float32.
 
     >>> short_floats(np.array([0.1, 1.0], dtype=np.float32))
     [0.1, 1.0]
     """
     distinct, places = np.unique(values, return_inverse=True)
     short = np.array([float(str(value)) for value in distinct], dtype=np.float64)
-    # Rounding to double and then to float32 may, once in a great while, not be rounding to float32.
+    # In rare cases, rounding to double and then to float32 differs from rounding to float32 directly.
     exact = np.where(short.astype(np.float32) == distinct, short, distinct.astype(np.float64))
     floats: list[float] = exact[places].tolist()
     return floats
 
 
 def label_references(corpus: Corpus) -> list[Reference]:
-    """For each label what rows refer to it by: its id where that finds it again, else its name."""
+    """How rows refer to each label: by its id if that is unambiguous, else by its name."""
     space = corpus.labels
     ids: list[str] = space.ids.to_pylist()
     if all(is_integer(label) and -(2**63) <= int(label) < 2**63 for label in ids):
@@ -83,18 +83,18 @@ def label_references(corpus: Corpus) -> list[Reference]:
     references: list[Reference] = []
     used = used_labels(corpus)
     for column, (label, name) in enumerate(zip(ids, names, strict=True)):
-        found = next((ref for ref in (label, name) if index.column_of(ref) == column), None)
-        if found is None and used[column]:
+        reference = next((ref for ref in (label, name) if index.column_of(ref) == column), None)
+        if reference is None and used[column]:
             raise InputError(
                 f"label {quoted(label)}: other labels have its id and its name {quoted(name)} as their names",
                 expected="an id or a name of its own",
             )
-        references.append(label if found is None else found)
+        references.append(label if reference is None else reference)
     return references
 
 
 def used_labels(corpus: Corpus) -> np.ndarray:
-    """(labels,) bool: those that any row refers to."""
+    """(labels,) bool: the labels that some row refers to."""
     used = np.zeros(len(corpus.labels), dtype=bool)
     for split in corpus.splits().values():
         for pairs in (split.targets, split.ignored, split.excluded):
@@ -103,7 +103,7 @@ def used_labels(corpus: Corpus) -> np.ndarray:
 
 
 def written_columns(data: Dataset) -> set[str]:
-    """The optional columns that differ from their neutral value."""
+    """The optional columns that do not have their neutral value everywhere."""
     differs = {
         "relevance": bool(np.any(data.targets.data != 1)),
         "weight": bool(np.any(data.weights != 1)),
@@ -111,11 +111,11 @@ def written_columns(data: Dataset) -> set[str]:
         "ignore": data.ignored.nnz > 0,
         "origin": not data.origin.same_as(Origin.originals(len(data))),
     }
-    return {name for name, there in differs.items() if there}
+    return {name for name, differing in differs.items() if differing}
 
 
 def rows_of(data: Dataset, references: list[Reference]) -> Iterator[dict[str, Any]]:
-    """Each row as an object, with the optional fields that the split needs."""
+    """Each row as an object, with those optional fields that the split needs."""
     columns = written_columns(data)
     lists: dict[str, Callable[[int], list[Any]]] = {"labels": _lists(data.targets, references)}
     if "relevance" in columns:
@@ -144,7 +144,7 @@ def _lists(pairs: Any, references: list[Reference]) -> Callable[[int], list[Refe
 
 
 def label_rows(space: LabelSpace) -> Iterator[dict[str, Any]]:
-    """Each label as an object; ids are integers where all of them are."""
+    """Each label as an object; ids are integers if all of them are."""
     ids: list[str] = space.ids.to_pylist()
     shown = [int(label) for label in ids] if all(is_integer(label) for label in ids) else ids
     names = space.names.to_pylist() if has_own_names(space) else None
@@ -154,12 +154,12 @@ def label_rows(space: LabelSpace) -> Iterator[dict[str, Any]]:
 
 
 def has_own_names(space: LabelSpace) -> bool:
-    """Whether a label has a name that is not what its text and id would give."""
+    """Whether a label has a name other than its default name."""
     return not space.names.equals(default_names(space.ids, space.texts))
 
 
 def lost(corpus: Corpus, *carried: str) -> tuple[str, ...]:
-    """What the corpus has and a format that carries only `carried` loses."""
+    """What the corpus has and loses in a format that only carries `carried`."""
     splits, labels = corpus.splits().values(), corpus.labels
     columns = {name for split in splits for name in written_columns(split)}
     texts = [labels.texts, *(split.texts for split in splits)]
@@ -173,4 +173,4 @@ def lost(corpus: Corpus, *carried: str) -> tuple[str, ...]:
         "label names": has_own_names(labels),
         "line breaks": any(pc.any(pc.match_substring_regex(t, _LINE_BREAK)).as_py() for t in texts),
     }
-    return tuple(name for name, there in present.items() if there and name not in carried)
+    return tuple(name for name, is_present in present.items() if is_present and name not in carried)

@@ -1,4 +1,4 @@
-"""Parquet: typed columns of the same names as in JSON lines; `origin` is a struct of `row` and `method`."""
+"""Parquet: typed columns, named as in JSON lines; `origin` is a struct of `row` and `method`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import ROW_FIELDS, Columns, Reference, text_fields
+from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, Reference, text_fields
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
 from tailwright.data.formats.rows import RowBuilder
 from tailwright.data.formats.source import empty_file, unreadable
@@ -27,18 +27,18 @@ _COLUMNS = (
 )
 
 
-def read_parquet(path: Path) -> Columns:
-    """The rows of a file; in errors the line is the number of the row."""
+def read_parquet(path: Path) -> FileColumns:
+    """The rows of a file; error messages give the row's number as the line."""
     table = read_table(path, _COLUMNS)
     if not text_fields(table.column_names) or "labels" not in table.column_names:
-        found = f"the columns {', '.join(table.column_names) or 'of other names'}"
-        raise InputError(found, expected="text and labels", path=path)
+        problem = f"the columns {', '.join(table.column_names) or 'of other names'}"
+        raise InputError(problem, expected="text and labels", path=path)
     quick = columns_from_table(table, path, ROW_FIELDS, lambda row: row + 1)
     return read_carefully(table, path) if quick is None else quick
 
 
-def read_carefully(table: pa.Table, path: Path) -> Columns:
-    """The rows one by one; raises at the row where something is wrong."""
+def read_carefully(table: pa.Table, path: Path) -> FileColumns:
+    """The rows one by one; an error names its row."""
     builder = RowBuilder(path, ROW_FIELDS)
     rows = chain.from_iterable(batch.to_pylist() for batch in table.to_batches())
     for line, row in enumerate(rows, 1):
@@ -47,12 +47,12 @@ def read_carefully(table: pa.Table, path: Path) -> Columns:
 
 
 def _plain(value: Any, schema: pa.Schema, name: str) -> Any:
-    """Arrow gives the entries of a map as pairs."""
+    """A value with the entries of a map, which Arrow gives as pairs, as a dict."""
     return dict(value) if types.is_map(schema.field(name).type) and value is not None else value
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> pa.Table:
-    """The columns in `names` that a Parquet file has."""
+    """The columns of a Parquet file that are in `names`."""
     try:
         with pa.OSFile(str(path)) as raw:
             if raw.size() == 0:
@@ -88,7 +88,7 @@ def _are_integers(references: list[Reference]) -> bool:
 
 
 def _table(data: Dataset, items: pa.Array) -> pa.Table:
-    """A split as a table; `items` are what rows refer to labels by."""
+    """A split as a table; `items` are the references to the labels."""
     written = written_columns(data)
     columns: dict[str, pa.Array] = {"text": data.texts, "labels": _lists(data.targets, items)}
     if "relevance" in written:

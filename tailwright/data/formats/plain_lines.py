@@ -1,8 +1,8 @@
-"""Blocks of the plainest JSON lines, `{"text": "red shoes", "labels": [7, 12]}`, cut without a parser.
+"""The plainest JSON lines, `{"text": "red shoes", "labels": [7, 12]}`, cut without a parser.
 
-Most large files look like this in every line. Cutting at the few strings that all lines share takes half the
-time of Arrow's parser. Where a single line looks different the block is left to that parser: None is returned
-unless JSON's own rules would read the very same.
+Most large files consist of such lines. Cutting them at the few strings that all lines share makes reading a
+corpus 1.4 times as fast as Arrow's parser (`benchmarks/bench_reading.py`). If a single line looks different,
+the chunk is left to that parser: a table is returned only where JSON's own rules would give the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ID_CHARACTERS = b"0123456789, "
 
 
 class _Style(NamedTuple):
-    """What every line has between its text and its ids."""
+    """What every line has around its text and its ids."""
 
     start: bytes
     middle: str
@@ -31,7 +31,7 @@ class _Style(NamedTuple):
     end: bytes
 
 
-# json.dumps as it is, and with compact separators.
+# json.dumps by default, and with compact separators.
 _STYLES = (
     _Style(b'{"text": "', '", "labels": [', ", ", b"]}"),
     _Style(b'{"text":"', '","labels":[', ",", b"]}"),
@@ -39,16 +39,16 @@ _STYLES = (
 
 
 def plain_table(buffer: bytearray, end: int) -> pa.Table | None:
-    """The rows in the first `end` bytes, which are UTF-8, or None where a line is not plain."""
+    """The rows in the first `end` bytes, which are UTF-8, or None if a line is not plain."""
     style = next((style for style in _STYLES if buffer.startswith(style.start)), None)
     inner = end - (buffer[end - 1 : end] == b"\n")
     if style is None or not buffer.endswith(style.end, 0, inner):
         return None
     content = memoryview(buffer)[len(style.start) : inner - len(style.end)]
-    # A line break cannot be inside a JSON string, so each of these is between two rows.
+    # A line break cannot lie inside a JSON string, so each joint lies between two rows.
     joint = (style.end + b"\n" + style.start).decode()
     rows = pc.split_pattern(one_string(content), joint).flatten()
-    # Quotes inside a JSON string stand behind a backslash, so this is never part of a text.
+    # Quotes inside a JSON string follow a backslash, so this string never lies inside a text.
     halves = pc.split_pattern(rows, style.middle)
     if not pc.all(pc.equal(pc.list_value_length(halves), 2)).as_py():
         return None
@@ -60,14 +60,14 @@ def plain_table(buffer: bytearray, end: int) -> pa.Table | None:
 
 
 def _data(strings: pa.LargeStringArray) -> tuple[np.ndarray, memoryview]:
-    """(offsets, bytes) of an array that is no slice of another."""
+    """(offsets, bytes) of an array that is not a slice."""
     _, offsets_buffer, data = strings.buffers()
     offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[: len(strings) + 1]
     return offsets, memoryview(data or b"")[: offsets[-1]]
 
 
 def _texts(raw: pa.LargeStringArray) -> pa.LargeStringArray | None:
-    """Texts as they are, those with a backslash or a quote decoded; None where that is no JSON string."""
+    """The texts, decoded where they hold a backslash or a quote; None if one is no JSON string."""
     offsets, data = _data(raw)
     characters = np.frombuffer(data, dtype=np.uint8)
     if len(characters) and int(characters.min()) < _FIRST_PRINTABLE:
@@ -79,7 +79,7 @@ def _texts(raw: pa.LargeStringArray) -> pa.LargeStringArray | None:
     try:
         decoded = [json.loads(f'"{text}"') for text in raw.take(pa.array(rows)).to_pylist()]
         replacements = pa.array(decoded, type=pa.large_string())
-    except ValueError:  # no JSON, or half of a surrogate pair
+    except ValueError:  # not JSON, or half of a surrogate pair
         return None
     mask = np.zeros(len(raw), dtype=bool)
     mask[rows] = True
@@ -87,7 +87,7 @@ def _texts(raw: pa.LargeStringArray) -> pa.LargeStringArray | None:
 
 
 def _ids(raw: pa.LargeStringArray, comma: str) -> pa.ListArray | None:
-    """Lists of ids such as "7, 12"; None where one is not written as JSON writes a whole number."""
+    """Lists of ids such as "7, 12"; None if one is not a whole number as JSON writes it."""
     if bytes(_data(raw)[1]).translate(None, _ID_CHARACTERS):
         return None
     split = pc.split_pattern(raw, comma)
@@ -110,7 +110,7 @@ def _ids(raw: pa.LargeStringArray, comma: str) -> pa.ListArray | None:
 
 
 def _digits(numbers: np.ndarray) -> int:
-    """How many digits it takes to write all of these."""
+    """How many digits it takes to write all these numbers."""
     digits, bound = len(numbers), 10
     while len(numbers) and bound <= int(numbers.max()):
         digits += int(np.count_nonzero(numbers >= bound))

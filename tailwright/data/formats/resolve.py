@@ -1,4 +1,4 @@
-"""From label references to a label space and datasets: one resolver for all formats."""
+"""Label references to a label space and datasets: one resolver for all formats."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from scipy import sparse
 
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.formats.columns import Columns, Numbers, Reference, References, positions
+from tailwright.data.formats.columns import FileColumns, Numbers, Reference, References, positions
+from tailwright.data.formats.values import Values
 from tailwright.data.pairs import pairs_from_parts
 from tailwright.errors import InputError, quoted
 
 UNKNOWN = -1
 
 
-def resolve(files: Mapping[str, Columns], index: LabelIndex) -> dict[str, Dataset]:
+def resolve(files: Mapping[str, FileColumns], index: LabelIndex) -> dict[str, Dataset]:
     """The datasets of all splits over the labels of `index`."""
     return {split: dataset_of(columns, index) for split, columns in files.items()}
 
 
-def space_of(files: Mapping[str, Columns]) -> LabelSpace:
-    """The label space of files that bring none: every label referred to, in order.
+def space_of(files: Mapping[str, FileColumns]) -> LabelSpace:
+    """The label space of files without a labels file: every label that is referred to, sorted.
 
-    Integers are sorted as numbers and have no text; names are sorted as text and are their own texts.
+    Integers are sorted as numbers and have no text; names are sorted as text and serve as texts too.
     """
     columns = [(file, references) for file in files.values() for references in file.references()]
     distinct = {reference for _, references in columns for reference in references.distinct()}
@@ -41,7 +42,7 @@ def space_of(files: Mapping[str, Columns]) -> LabelSpace:
     return LabelSpace(arrow_strings(sorted({str(reference) for reference in distinct})))
 
 
-def _refuse_negative(file: Columns, references: References) -> None:
+def _refuse_negative(file: FileColumns, references: References) -> None:
     integers = references.codes if references.unique is None else np.zeros(0, dtype=np.int64)
     if (integers < 0).any():
         position = int(np.flatnonzero(integers < 0)[0])
@@ -53,7 +54,7 @@ def _refuse_negative(file: Columns, references: References) -> None:
 class LabelIndex:
     """Finds the column of a reference: an integer is an id, a string is a name or else an id.
 
-    `by_position` takes integers for columns whatever the ids are. `path` is the labels file, for errors.
+    With `by_position`, integers are columns, whatever the ids. `path` is the labels file, for errors.
     """
 
     space: LabelSpace
@@ -72,8 +73,8 @@ class LabelIndex:
             inside = (integers >= 0) & (integers < len(self.space))
             return integers if bool(inside.all()) else np.where(inside, integers, UNKNOWN)
         distinct, codes = np.unique(integers, return_inverse=True)
-        found = [self.space.index_of_id.get(str(number), UNKNOWN) for number in distinct.tolist()]
-        return np.array(found, dtype=np.int64)[codes]
+        columns = [self.space.index_of_id.get(str(number), UNKNOWN) for number in distinct.tolist()]
+        return np.array(columns, dtype=np.int64)[codes]
 
     def column_of(self, reference: Reference) -> int:
         """The column of one reference, `UNKNOWN` for none."""
@@ -96,14 +97,14 @@ class LabelIndex:
 
     @cached_property
     def shared_names(self) -> set[str]:
-        """Names that two labels have."""
+        """Names that several labels share."""
         if len(self._index_of_name) == len(self.space):
             return set()
         names = self.space.names.to_pylist()
         return {name for column, name in enumerate(names) if self._index_of_name[name] != column}
 
     def unknown(self, reference: Reference, path: Path, line: int) -> InputError:
-        """The error for a reference that leads nowhere."""
+        """The error for a reference to no label."""
         where = "the labels" if self.path is None else self.path.name
         last = len(self.space) - 1
         if isinstance(reference, int):
@@ -115,20 +116,20 @@ class LabelIndex:
                 f"label {quoted(reference)}", expected=f"a position in 0..{last}", path=path, line=line
             )
         if reference in self.shared_names:
-            found = f"label name {quoted(reference)}, which two labels share"
-            return InputError(found, expected="a name of one label, or an id", path=path, line=line)
+            problem = f"label name {quoted(reference)}, which two labels share"
+            return InputError(problem, expected="a name of one label, or an id", path=path, line=line)
         near = self._near_name(reference)
         hint = "" if near is None else f"; did you mean {near!r}?"
         expected = f"a name or an id in {where}{hint}"
         return InputError(f"unknown label {quoted(reference)}", expected=expected, path=path, line=line)
 
     def _near_name(self, name: str) -> str | None:
-        # Comparing with every one of a million names would take minutes.
+        # Comparing with each of a million names would take minutes.
         similar = [n for n in self._index_of_name if abs(len(n) - len(name)) <= 2][:50_000]
         return next(iter(difflib.get_close_matches(name, similar, n=1)), None)
 
 
-def dataset_of(columns: Columns, index: LabelIndex) -> Dataset:
+def dataset_of(columns: FileColumns, index: LabelIndex) -> Dataset:
     """The dataset of one file; every reference, soft value and weight is checked here."""
     labels = columns.labels
     assert isinstance(labels, References)
@@ -143,23 +144,24 @@ def dataset_of(columns: Columns, index: LabelIndex) -> Dataset:
     return Dataset(columns.texts, targets, **given)
 
 
-def _found(columns: Columns, references: References, index: LabelIndex) -> np.ndarray:
-    found = index.columns_of(references)
-    if len(found) and int(found.min()) == UNKNOWN:
-        position = int(np.argmin(found))
+def _label_columns(columns: FileColumns, references: References, index: LabelIndex) -> np.ndarray:
+    """(references,) the column of each reference in the label space; an `InputError` for an unknown one."""
+    labels = index.columns_of(references)
+    if len(labels) and int(labels.min()) == UNKNOWN:
+        position = int(np.argmin(labels))
         line = columns.line_of(references.row_of(position))
         raise index.unknown(references.at(position), columns.path, line)
-    return found
+    return labels
 
 
-def _targets(columns: Columns, labels: References, index: LabelIndex) -> sparse.csr_array:
-    values = _soft_values(columns, labels)
-    found = _found(columns, labels, index)
-    _refuse_repeats(columns, labels, found)
-    return pairs_from_parts(values, found, labels.offsets, len(index.space))
+def _targets(columns: FileColumns, references: References, index: LabelIndex) -> sparse.csr_array:
+    values = _soft_values(columns, references)
+    labels = _label_columns(columns, references, index)
+    _refuse_repeats(columns, references, labels)
+    return pairs_from_parts(values, labels, references.offsets, len(index.space))
 
 
-def _soft_values(columns: Columns, labels: References) -> np.ndarray:
+def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
     relevance = columns.relevance
     if relevance is None:
         return np.ones(len(labels.codes), dtype=np.float32)
@@ -167,8 +169,8 @@ def _soft_values(columns: Columns, labels: References) -> np.ndarray:
     given, wanted = np.diff(relevance.offsets), np.diff(labels.offsets)
     if not np.array_equal(given, wanted):
         row = int(np.flatnonzero(given != wanted)[0])
-        found = f"{given[row]} relevance values for {wanted[row]} labels"
-        raise InputError(found, expected="as many", path=columns.path, line=columns.line_of(row))
+        problem = f"{given[row]} relevance values for {wanted[row]} labels"
+        raise InputError(problem, expected="as many", path=columns.path, line=columns.line_of(row))
     values = relevance.values
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype(np.float32)
@@ -176,31 +178,29 @@ def _soft_values(columns: Columns, labels: References) -> np.ndarray:
     if not good.all():
         position = int(np.argmin(good))
         line = columns.line_of(labels.row_of(position))
-        found = f"soft value {values[position]} of label {quoted(labels.at(position))}"
-        raise InputError(found, expected="a number in (0, 1]", path=columns.path, line=line)
+        problem = f"soft value {values[position]} of label {quoted(labels.at(position))}"
+        raise InputError(problem, expected="a number in (0, 1]", path=columns.path, line=line)
     return narrow
 
 
-def _refuse_repeats(columns: Columns, labels: References, found: np.ndarray) -> None:
-    """InputError where a row has a label twice, by whatever names."""
-    if len(found) < 2:
+def _refuse_repeats(columns: FileColumns, references: References, labels: np.ndarray) -> None:
+    """InputError if a row has a label twice, even if under two names."""
+    if len(labels) < 2:
         return
-    rising = found[1:] > found[:-1]
-    starts = labels.offsets[1:-1]
-    rising[starts[(starts > 0) & (starts < len(found))] - 1] = True
+    rising = labels[1:] > labels[:-1]
+    starts = references.offsets[1:-1]
+    rising[starts[(starts > 0) & (starts < len(labels))] - 1] = True
     if rising.all():
         return
-    rows = np.repeat(np.arange(len(labels.offsets) - 1), np.diff(labels.offsets))
-    order = np.lexsort((found, rows))
-    same = (np.diff(found[order]) == 0) & (np.diff(rows[order]) == 0)
+    rows = references.rows()
+    order = np.lexsort((labels, rows))
+    same = (np.diff(labels[order]) == 0) & (np.diff(rows[order]) == 0)
     if same.any():
         position = int(order[int(np.argmax(same)) + 1])
-        found_twice = f"label {quoted(labels.at(position))} twice in a row"
-        line = columns.line_of(int(rows[position]))
-        raise InputError(found_twice, expected="each label once", path=columns.path, line=line)
+        raise Values(columns.path, columns.line_of(int(rows[position]))).twice(references.at(position))
 
 
-def _weights(columns: Columns) -> np.ndarray | None:
+def _weights(columns: FileColumns) -> np.ndarray | None:
     if columns.weight is None:
         return None
     with np.errstate(over="ignore", under="ignore"):
@@ -208,23 +208,21 @@ def _weights(columns: Columns) -> np.ndarray | None:
     good = np.isfinite(narrow) & (narrow >= 0)
     if not good.all():
         row = int(np.argmin(good))
-        found = f"weight {columns.weight[row]}"
-        raise InputError(found, expected="a number >= 0", path=columns.path, line=columns.line_of(row))
+        problem = f"weight {columns.weight[row]}"
+        raise InputError(problem, expected="a number >= 0", path=columns.path, line=columns.line_of(row))
     return narrow
 
 
 def _marks(
-    columns: Columns, parts: list[References | object | None], index: LabelIndex
+    columns: FileColumns, given: list[References | object | None], index: LabelIndex
 ) -> sparse.csr_array | None:
-    """A matrix of ones at all pairs of `parts`; a pair may be given twice."""
-    rows, found = [], []
-    for part in parts:
-        if isinstance(part, References):
-            found.append(_found(columns, part, index))
-            rows.append(np.repeat(np.arange(len(part.offsets) - 1), np.diff(part.offsets)))
-    if not found:
+    """A matrix of ones at all pairs of the `given` references; a pair may occur twice."""
+    references = [some for some in given if isinstance(some, References)]
+    if not references:
         return None
-    return pair_marks(np.concatenate(rows), np.concatenate(found), len(columns.texts), len(index.space))
+    rows = np.concatenate([some.rows() for some in references])
+    labels = np.concatenate([_label_columns(columns, some, index) for some in references])
+    return pair_marks(rows, labels, len(columns.texts), len(index.space))
 
 
 def pair_marks(rows: np.ndarray, labels: np.ndarray, height: int, width: int) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-"""The careful way in: one Python object a row, every value checked, every error with its line."""
+"""The careful reader: a Python object per row, every value checked, every error with its line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 from tailwright.data.dataset import Origin, arrow_strings
 from tailwright.data.formats.columns import (
     Cells,
-    Columns,
     Fields,
+    FileColumns,
     Numbers,
     ReferenceBuilder,
     References,
@@ -24,9 +24,9 @@ from tailwright.errors import InputError
 
 
 class RowBuilder:
-    """Takes rows as dicts and makes `Columns` of them.
+    """Collects rows given as dicts into `FileColumns`.
 
-    A field that is null counts as absent; the text and the labels must be there.
+    A null field counts as absent; the text and the labels are required.
     """
 
     def __init__(self, path: Path, fields: Fields) -> None:
@@ -47,7 +47,7 @@ class RowBuilder:
         self.has_origin = False
 
     def add(self, row: Any, line: int) -> None:
-        """Check one row and take it in."""
+        """Check a row and add it."""
         self.values.line = line
         if not isinstance(row, dict):
             raise self.values.wrong("a row", row, "an object with text and labels")
@@ -68,8 +68,8 @@ class RowBuilder:
         self._add_origin(row.get("origin"))
         self.lines.append(line)
 
-    def build(self) -> Columns:
-        """The columns of all rows; the caller has made sure that there are some."""
+    def build(self) -> FileColumns:
+        """The columns of all rows; the caller makes sure that there are some."""
         lines = self.lines
         relevance = Numbers(
             np.array(self.relevance_offsets, dtype=np.int64), np.array(self.relevance, dtype=np.float64)
@@ -78,7 +78,7 @@ class RowBuilder:
         labels: References | Cells = self.labels.build()
         if self.label_cells:
             labels = arrow_strings(self.label_cells)
-        return Columns(
+        return FileColumns(
             path=self.path,
             texts=pa.array(self.texts, type=pa.large_string()),
             labels=labels,
@@ -101,13 +101,9 @@ class RowBuilder:
         if self.text_fields == ("text",):
             self.texts.append(self.values.string("text", row["text"]))
             return
-        parts = [row.get(name) for name in self.text_fields]
-        words = [
-            self.values.string(name, part)
-            for name, part in zip(self.text_fields, parts, strict=True)
-            if part is not None
-        ]
-        self.texts.append(" ".join(word for word in words if word))
+        fields = ((name, row.get(name)) for name in self.text_fields)
+        texts = [self.values.string(name, value) for name, value in fields if value is not None]
+        self.texts.append(" ".join(text for text in texts if text))
 
     def _add_labels(self, row: dict[str, Any]) -> None:
         name = self.fields.labels
@@ -162,9 +158,9 @@ class RowBuilder:
         return origin_of(np.array(self.origin_rows, dtype=np.int64), methods, self.path)
 
     def _missing(self, name: str, row: dict[str, Any]) -> InputError:
-        there = ", ".join(row) or "none"
+        present = ", ".join(row) or "none"
         return InputError(
-            f"no field {name!r} (fields: {there})",
+            f"no field {name!r} (fields: {present})",
             expected=f"text and {self.fields.labels}",
             path=self.path,
             line=self.values.line,

@@ -1,4 +1,4 @@
-"""Bytes and lines of a user's file: decompression by suffix, UTF-8, line numbers, errors in one line."""
+"""Bytes and lines of a user's file: decompression by suffix, UTF-8, line numbers, one-line errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def base_name(name: str) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[pa.NativeFile]:
-    """The decompressed bytes of a file as a stream; what goes wrong on the way is an `InputError`."""
+    """The decompressed bytes of a file as a stream; failures become an `InputError`."""
     try:
         with pa.OSFile(str(path)) as file:
             compression = COMPRESSIONS.get(path.suffix)
@@ -45,7 +45,7 @@ def opened(path: Path) -> Iterator[pa.NativeFile]:
 
 
 def unreadable(path: Path, error: Exception) -> InputError:
-    """Why a file could not be read."""
+    """The error for a file that could not be read."""
     if isinstance(error, PermissionError):
         return InputError("no permission to read it", expected="a readable file", path=path)
     if isinstance(error, FileNotFoundError):
@@ -71,16 +71,16 @@ def empty_file(path: Path) -> InputError:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(1-based number, text without its end of line) of each line. Invalid UTF-8 names its line."""
+    """(line number from 1, text without line end) of each line. An error names the line of invalid UTF-8."""
     with opened(path) as stream:
         for number, raw in enumerate(_raw_lines(stream), 1):
             line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
-                found = f"bytes that are not UTF-8 ({quoted(line[error.start : error.end])[1:]})"
+                problem = f"bytes that are not UTF-8 ({quoted(line[error.start : error.end])[1:]})"
                 expected = "UTF-8; convert the file, for instance with iconv"
-                raise InputError(found, expected=expected, path=path, line=number) from error
+                raise InputError(problem, expected=expected, path=path, line=number) from error
             yield number, text.removesuffix("\r")
 
 
@@ -104,7 +104,7 @@ def text_lines(path: Path) -> pa.LargeStringArray:
 
 
 def refuse_unless_utf8(data: bytes, path: Path) -> None:
-    """InputError, with its line in `path`, for what is not UTF-8 in `data`."""
+    """InputError, with the line in `path`, if `data` is not UTF-8."""
     try:
         check_utf8(data)
     except pa.ArrowInvalid:
@@ -114,11 +114,11 @@ def refuse_unless_utf8(data: bytes, path: Path) -> None:
 
 
 def check_utf8(data: bytes | memoryview) -> None:
-    """`pa.ArrowInvalid` where `data` is not UTF-8; several times as quick as decoding it."""
+    """`pa.ArrowInvalid` if `data` is not UTF-8; several times as fast as decoding it."""
     one_string(data).validate(full=True)
 
 
 def one_string(data: bytes | memoryview) -> pa.LargeStringArray:
-    """An array of one string that is `data` itself: not a copy, not checked."""
+    """An array of one string over `data`, neither copied nor checked."""
     offsets = pa.array([0, len(data)], type=pa.int64()).buffers()[1]
     return pa.LargeStringArray.from_buffers(1, offsets, pa.py_buffer(data))

@@ -1,7 +1,7 @@
-"""The quick way in: an Arrow table of typed columns becomes `Columns` without a Python object a row.
+"""The quick reader: an Arrow table of typed columns becomes `FileColumns` without a Python object per row.
 
-Whatever is unusual (a null text, an item that is null, a type that nobody expects) makes it step back and
-return None: the careful way then reads the same file and finds the same columns, or the error.
+It returns None for anything unusual (a null text, a null item, an unexpected type): the careful reader then
+reads the same file, and finds the same columns or the error.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pyarrow import types
 from tailwright.data.dataset import Origin
 from tailwright.data.formats.columns import (
     Cells,
-    Columns,
     Fields,
+    FileColumns,
     Numbers,
     Reference,
     References,
@@ -28,19 +28,19 @@ from tailwright.data.formats.columns import (
 
 
 class UnusualError(Exception):
-    """The table holds something that only the careful way can judge."""
+    """The file holds something that only the careful reader can judge."""
 
 
 def columns_from_table(
     table: pa.Table, path: Path, fields: Fields, line_of: Callable[[int], int]
-) -> Columns | None:
-    """The columns of a table, or None where the careful way must look."""
+) -> FileColumns | None:
+    """The columns of a table, or None if it needs the careful reader."""
     try:
         labels = _labels(table[fields.labels])
         relevance = _optional(table, fields.relevance)
         weight = _optional(table, "weight")
         own = _optional(table, "self")
-        return Columns(
+        return FileColumns(
             path=path,
             texts=texts_of(table),
             labels=labels,
@@ -58,15 +58,13 @@ def columns_from_table(
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array."""
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [_none(column)])
-
-
-def _none(column: pa.ChunkedArray) -> pa.Array:
-    return pa.array([], type=column.type)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks or [pa.array([], type=column.type)])
 
 
 def _optional(table: pa.Table, name: str) -> pa.Array | None:
-    """A column if it is there and holds anything."""
+    """A column, unless it is absent or all null."""
     if name not in table.column_names or table[name].null_count == len(table):
         return None
     return whole(table[name])
@@ -85,21 +83,21 @@ def _strings(column: pa.ChunkedArray) -> pa.LargeStringArray:
         column = column.cast(column.type.value_type)
     if not _is_string(column.type):
         raise UnusualError
-    # Chunk by chunk: an array of 32-bit offsets cannot hold a large column in one piece.
+    # Cast chunk by chunk: an array with 32-bit offsets cannot hold a large column at once.
     return whole(column.cast(pa.large_string()))
 
 
 def texts_of(table: pa.Table) -> pa.LargeStringArray:
-    """The text of each row: its one column, or title and content joined."""
+    """The text of each row: the column `text`, or title and content joined."""
     names = text_fields(table.column_names)
     if not names:
         raise UnusualError
-    parts = [_strings(table[name]) for name in names]
+    columns = [_strings(table[name]) for name in names]
     if names == ("text",):
-        if parts[0].null_count:
+        if columns[0].null_count:
             raise UnusualError
-        return parts[0]
-    first, *others = (pc.fill_null(part, "") for part in parts)
+        return columns[0]
+    first, *others = (pc.fill_null(column, "") for column in columns)
     for other in others:
         between = pc.if_else(pc.or_(pc.equal(first, ""), pc.equal(other, "")), "", " ")
         first = pc.binary_join_element_wise(first, other, between.cast(pa.large_string()))
@@ -141,14 +139,14 @@ def _codes(offsets: np.ndarray, values: pa.Array) -> References:
 
 
 def _scalars(column: pa.Array) -> References:
-    """One reference a row, or none where it is null."""
+    """One reference per row, or none where the value is null."""
     offsets = np.zeros(len(column) + 1, dtype=np.int64)
     np.cumsum(column.is_valid().to_numpy(zero_copy_only=False), out=offsets[1:])
     return _codes(offsets, column.drop_null())
 
 
 def _ragged(lists: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    """(offsets, items) of a list array; a null list is an empty one, a null item is unusual."""
+    """(offsets, items) of a list array; a null list counts as empty, a null item is unusual."""
     if not _is_list(lists.type):
         raise UnusualError
     offsets = np.zeros(len(lists) + 1, dtype=np.int64)
@@ -189,7 +187,7 @@ def _origin(column: pa.Array | None, path: Path) -> Origin | None:
         methods = methods.cast(methods.type.value_type)
     if not types.is_integer(rows.type) or not _is_string(methods.type):
         raise UnusualError
-    # A row without an origin is an original one; half an origin is an error.
+    # A row without an origin is an original row; half an origin is an error.
     if rows.null_count != column.null_count or methods.null_count != column.null_count:
         raise UnusualError
     numbers = pc.coalesce(rows.cast(pa.int64()), pa.array(np.arange(len(column))))

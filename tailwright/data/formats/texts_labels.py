@@ -1,7 +1,7 @@
-"""`train_texts.txt` and `train_labels.txt`: a text a line, and its label tokens, separated by spaces.
+"""`train_texts.txt` and `train_labels.txt`: a text per line, and its label tokens separated by spaces.
 
-`train_raw_texts.txt` is preferred where it is there: it holds the words as they were, the other one the words
-as some tokeniser left them. A labels file beside them is used.
+`train_raw_texts.txt` is preferred if it exists: it holds the original words, the other one those that a
+tokeniser left. A labels file beside them is used.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pathlib import Path
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
 from tailwright.data.formats.cells import split_on_spaces
-from tailwright.data.formats.columns import Columns, is_integer
+from tailwright.data.formats.columns import FileColumns, is_integer
 from tailwright.data.formats.folder import SPLIT_NAMES, Folder
 from tailwright.data.formats.outgoing import has_own_names, lost, one_line, write_lines
 from tailwright.data.formats.source import text_lines
 from tailwright.errors import InputError
 
 
-def read_texts_labels(folder: Folder) -> dict[str, Columns]:
+def read_texts_labels(folder: Folder) -> dict[str, FileColumns]:
     """The splits of a folder with `train_texts.txt`."""
-    files: dict[str, Columns] = {}
+    files: dict[str, FileColumns] = {}
     for split, names in SPLIT_NAMES.items():
         texts_path = folder.find(*(f"{name}_raw_texts.txt" for name in names)) or folder.find(
             *(f"{name}_texts.txt" for name in names)
@@ -37,12 +37,12 @@ def read_texts_labels(folder: Folder) -> dict[str, Columns]:
         if len(texts) != len(labels):
             expected = f"{len(texts)} as in {texts_path.name}"
             raise InputError(f"{len(labels)} lines", expected=expected, path=labels_path)
-        files[split] = Columns(labels_path, texts, labels, lambda row: row + 1)
+        files[split] = FileColumns(labels_path, texts, labels, lambda row: row + 1)
     return split_on_spaces(files)
 
 
 def write_texts_labels(corpus: Corpus, folder: Path) -> tuple[str, ...]:
-    """Texts and label tokens of each split; the texts of the labels in `labels.txt`."""
+    """Write texts and label tokens of each split, and the texts of the labels as `labels.txt`."""
     tokens = label_tokens(corpus.labels)
     for split, data in corpus.splits().items():
         write_lines(folder / f"{split}_texts.txt", one_line(data.texts).to_pylist())
@@ -52,7 +52,7 @@ def write_texts_labels(corpus: Corpus, folder: Path) -> tuple[str, ...]:
 
 
 def label_tokens(space: LabelSpace) -> list[str]:
-    """A token without spaces for each label: its text where all texts are such tokens, else its position."""
+    """A token without spaces for each label: its text if all texts are such tokens, else its position."""
     texts: list[str] = space.texts.to_pylist()
     good = not has_own_names(space) and len(set(texts)) == len(texts)
     if good and all(text and not any(map(str.isspace, text)) and not is_integer(text) for text in texts):

@@ -1,4 +1,4 @@
-"""Single values of a row, checked; and JSON that remembers a repeated key."""
+"""Checks of the single values of a row, and JSON that remembers a repeated key."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from tailwright.errors import InputError, quoted
 
 
 class RepeatedKeys(dict[str, Any]):
-    """A JSON object that has a key twice; `repeated` is the first such key."""
+    """A JSON object with a repeated key; `repeated` is the first."""
 
     repeated = ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    marked = RepeatedKeys(found)
+    content = dict(pairs)
+    if len(content) == len(pairs):
+        return content
+    marked = RepeatedKeys(content)
     keys = [key for key, _ in pairs]
     marked.repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
     return marked
 
 
 def parse_json(text: str, path: Path, line: int) -> Any:
-    """A JSON value. NaN passes: the field that holds it knows what to make of it."""
+    """A JSON value. NaN is accepted here; the check of its field decides."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        found = f"malformed JSON at column {error.colno} ({error.msg}): {quoted(text)}"
-        raise InputError(found, expected="one JSON object", path=path, line=line) from error
+        problem = f"malformed JSON at column {error.colno} ({error.msg}): {quoted(text)}"
+        raise InputError(problem, expected="one JSON object", path=path, line=line) from error
     except (RecursionError, ValueError) as error:  # nested too deeply, an integer of too many digits
         raise InputError(f"JSON that cannot be read: {error}", path=path, line=line) from error
 
 
 class Values:
-    """Checks values of the row at `line` of `path`; what is wrong is an `InputError` that names both."""
+    """Checks values of the row at `line` of `path`; an `InputError` names both."""
 
     def __init__(self, path: Path, line: int = 0) -> None:
         self.path, self.line = path, line
@@ -81,9 +81,9 @@ class Values:
         return value
 
     def wrong(self, name: str, value: Any, expected: str) -> InputError:
-        found = "null" if value is None else quoted(value)
-        return InputError(f"{name} is {found}", expected=expected, path=self.path, line=self.line)
+        shown = "null" if value is None else quoted(value)
+        return InputError(f"{name} is {shown}", expected=expected, path=self.path, line=self.line)
 
     def twice(self, label: Reference) -> InputError:
-        found = f"label {quoted(label)} twice in a row"
-        return InputError(found, expected="each label once", path=self.path, line=self.line)
+        problem = f"label {quoted(label)} twice in a row"
+        return InputError(problem, expected="each label once", path=self.path, line=self.line)

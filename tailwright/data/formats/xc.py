@@ -1,9 +1,9 @@
 """The extreme-classification repository's sparse format: label matrices, filter files and raw text.
 
 `trn_X_Y.txt` has a header `rows labels` and then, for each row, a line of `label:value` pairs; `trn_X.txt`
-has the text of each row on a line and `Y.txt` that of each label. A filter file has a line `row label` for
-each pair that evaluation neither rewards nor punishes. All numbers count from 0. Validation rows, for which
-the repository has no files, are `val_X_Y.txt` and `val_X.txt`.
+has the text of each row on a line, `Y.txt` that of each label. A filter file has a line `row label` for each
+pair that evaluation neither rewards nor punishes. All numbers count from 0. Validation rows, for which the
+repository has no files, are in `val_X_Y.txt` and `val_X.txt`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tailwright.data.formats.labels import numbered_space
 from tailwright.data.formats.outgoing import lost, one_line, short_floats, write_lines
 from tailwright.data.formats.resolve import pair_marks
 from tailwright.data.formats.source import numbered_lines, read_bytes, text_lines
+from tailwright.data.formats.values import Values
 from tailwright.data.pairs import pairs_from_parts, row_ids
 from tailwright.errors import InputError, quoted
 
@@ -49,9 +50,9 @@ def read_xc(folder: Folder) -> Corpus:
         if labels is None:
             labels, matrix_of_train = _labels(folder, targets.shape[1]), path
         if targets.shape[1] != len(labels):
-            found = f"{targets.shape[1]} labels in the header"
+            problem = f"{targets.shape[1]} labels in the header"
             expected = f"{len(labels)} as in {matrix_of_train and matrix_of_train.name}"
-            raise InputError(found, expected=expected, path=path, line=1)
+            raise InputError(problem, expected=expected, path=path, line=1)
         excluded = read_exclusions(folder, split, *targets.shape)
         splits[split] = Dataset(_texts(folder, split, targets.shape[0], path), targets, excluded=excluded)
     if labels is None or "train" not in splits:
@@ -63,8 +64,8 @@ def _texts(folder: Folder, split: str, rows: int, matrix: Path) -> pa.LargeStrin
     prefix = PREFIXES[split]
     path = folder.find(f"{prefix}_X.txt", f"{prefix}_raw_texts.txt", f"{split}_raw_texts.txt")
     if path is None:
-        found = f"{matrix.name} without the text of its rows"
-        raise InputError(found, expected=f"raw text in {prefix}_X.txt", path=folder.path)
+        problem = f"{matrix.name} without the text of its rows"
+        raise InputError(problem, expected=f"raw text in {prefix}_X.txt", path=folder.path)
     texts = text_lines(path)
     if len(texts) != rows:
         raise InputError(f"{len(texts)} lines", expected=f"{rows} as in {matrix.name}", path=path)
@@ -77,8 +78,8 @@ def _labels(folder: Folder, count: int) -> LabelSpace:
         return LabelSpace.numbered(count)
     texts = text_lines(path)
     if len(texts) != count:
-        found = f"{len(texts)} lines"
-        raise InputError(found, expected=f"{count}, one for each label of the header", path=path)
+        problem = f"{len(texts)} lines"
+        raise InputError(problem, expected=f"{count}, one for each label of the header", path=path)
     return numbered_space(texts)
 
 
@@ -95,8 +96,8 @@ def read_label_matrix(path: str | Path) -> sparse.csr_array:
     rows, labels = _header(header, path)
     lines = body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
     if lines != rows:
-        found = f"{lines} lines after a header of {rows} rows"
-        raise InputError(found, expected="as many lines as rows", path=path, line=1)
+        problem = f"{lines} lines after a header of {rows} rows"
+        raise InputError(problem, expected="as many lines as rows", path=path, line=1)
     matrix = _matrix_quickly(body, rows, labels)
     return _matrix_carefully(path, rows, labels) if matrix is None else matrix
 
@@ -104,15 +105,15 @@ def read_label_matrix(path: str | Path) -> sparse.csr_array:
 def _header(header: bytes, path: Path) -> tuple[int, int]:
     numbers = header.split()
     if not all(number.isdigit() for number in numbers) or len(numbers) not in (2, 3):
-        found = f"the header {quoted(header.decode(errors='replace').strip())}"
-        raise InputError(found, expected="two numbers: rows labels", path=path, line=1)
+        problem = f"the header {quoted(header.decode(errors='replace').strip())}"
+        raise InputError(problem, expected="two numbers: rows labels", path=path, line=1)
     if len(numbers) == 3:
         raise InputError("the header `rows features labels`", expected=_FEATURES, path=path, line=1)
     return int(numbers[0]), int(numbers[1])
 
 
 def _matrix_quickly(body: bytes, rows: int, labels: int) -> sparse.csr_array | None:
-    """The matrix by way of Arrow's parser, or None where anything is unusual."""
+    """The matrix by Arrow's parser, or None if anything is unusual."""
     if body.translate(None, _PAIR_CHARACTERS):
         return None
     characters = np.frombuffer(body if body.endswith(b"\n") else body + b"\n", dtype=np.uint8)
@@ -131,20 +132,20 @@ def _matrix_quickly(body: bytes, rows: int, labels: int) -> sparse.csr_array | N
                 column_types={"label": pa.uint32(), "value": pa.float64()}, null_values=[]
             ),
         )
-        found = pairs["label"].to_numpy().astype(np.int64)
+        indices = pairs["label"].to_numpy().astype(np.int64)
         values = pairs["value"].to_numpy()
         with np.errstate(under="ignore"):
             narrow = values.astype(np.float32)
-        if len(found) != len(colons) or not bool(np.all((narrow > 0) & (values <= 1))):
+        if len(indices) != len(colons) or not bool(np.all((narrow > 0) & (values <= 1))):
             return None
-        return pairs_from_parts(narrow, found, offsets, labels)
+        return pairs_from_parts(narrow, indices, offsets, labels)
     except (pa.ArrowException, ValueError):
         return None
 
 
 def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
-    """The same line by line; raises at the line where something is wrong."""
-    offsets, found, values = [0], list[int](), list[float]()
+    """The same, line by line; an error names its line."""
+    offsets, indices, values = [0], list[int](), list[float]()
     for line, text in numbered_lines(path):
         if line == 1:
             continue
@@ -153,13 +154,12 @@ def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
             if label >= labels:
                 expected = f"an id in 0..{labels - 1}, as the header says"
                 raise InputError(f"label id {label}", expected=expected, path=path, line=line)
-            if label in found[offsets[-1] :]:
-                found_twice = f"label {label} twice in a row"
-                raise InputError(found_twice, expected="each label once", path=path, line=line)
-            found.append(label)
+            if label in indices[offsets[-1] :]:
+                raise Values(path, line).twice(label)
+            indices.append(label)
             values.append(value)
-        offsets.append(len(found))
-    return pairs_from_parts(np.array(values), np.array(found, dtype=np.int64), np.array(offsets), labels)
+        offsets.append(len(indices))
+    return pairs_from_parts(np.array(values), np.array(indices, dtype=np.int64), np.array(offsets), labels)
 
 
 def _pair(token: str, path: Path, line: int) -> tuple[int, float]:
@@ -171,15 +171,15 @@ def _pair(token: str, path: Path, line: int) -> tuple[int, float]:
     except ValueError as error:
         raise InputError(quoted(token), expected="label:value", path=path, line=line) from error
     if not (value <= 1 and np.float32(value) > 0):
-        found = f"soft value {match[2]} of label {label}"
-        raise InputError(found, expected="a number in (0, 1]", path=path, line=line)
+        problem = f"soft value {match[2]} of label {label}"
+        raise InputError(problem, expected="a number in (0, 1]", path=path, line=line)
     return label, value
 
 
 def read_filter_pairs(path: str | Path, rows: int, labels: int) -> sparse.csr_array:
-    """The (rows, labels) matrix of ones at the `row label` pairs of a filter file; it may be empty."""
+    """The (rows, labels) matrix of ones at the `row label` pairs of a filter file, which may be empty."""
     path = Path(path)
-    found: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
     for line, text in numbered_lines(path):
         tokens = text.split()
         if not tokens:
@@ -190,20 +190,20 @@ def read_filter_pairs(path: str | Path, rows: int, labels: int) -> sparse.csr_ar
         if row >= rows or label >= labels:
             expected = f"a row in 0..{rows - 1} and a label in 0..{labels - 1}"
             raise InputError(f"the pair {row} {label}", expected=expected, path=path, line=line)
-        found.append((row, label))
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+        entries.append((row, label))
+    pairs = np.array(entries, dtype=np.int64).reshape(-1, 2)
     return pair_marks(pairs[:, 0], pairs[:, 1], rows, labels)
 
 
 def refuse_features(path: Path) -> None:
-    """InputError if a file has the header `rows features labels` of the older format without text."""
+    """InputError if the file has the header `rows features labels` of the older format, which has no text."""
     first = next((text for _, text in numbered_lines(path)), "")
     if re.fullmatch(r"\s*[0-9]+\s+[0-9]+\s+[0-9]+\s*", first):
         raise InputError("the header `rows features labels`", expected=_FEATURES, path=path, line=1)
 
 
 def write_xc(corpus: Corpus, folder: Path) -> tuple[str, ...]:
-    """Label matrices, raw text and filter files."""
+    """Write label matrices, raw text and filter files."""
     for split, data in corpus.splits().items():
         prefix = PREFIXES[split]
         write_lines(folder / f"{prefix}_X_Y.txt", _matrix_lines(data.targets))
@@ -223,7 +223,7 @@ def _matrix_lines(matrix: sparse.csr_array) -> Iterator[str]:
 
 
 def write_exclusions(corpus: Corpus, folder: Path) -> None:
-    """A filter file for each split that has excluded pairs."""
+    """Write a filter file for each split with excluded pairs."""
     for split, data in corpus.splits().items():
         if data.excluded.nnz:
             pairs = zip(row_ids(data.excluded).tolist(), data.excluded.indices.tolist(), strict=True)

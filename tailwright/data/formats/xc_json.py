@@ -1,7 +1,7 @@
 """The extreme-classification repository's raw text: `trn.json`, `tst.json` and `lbl.json`, JSON lines.
 
 A row has `uid`, `title`, `content`, `target_ind` (positions in the label file) and `target_rel`; a label has
-`uid`, `title` and `content`. The text is the title, and the content after it where there is one.
+`uid`, `title` and `content`. The text is the title, followed by the content if there is any.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import Columns, Fields
+from tailwright.data.formats.columns import Fields, FileColumns
 from tailwright.data.formats.folder import Folder
 from tailwright.data.formats.jsonl import read_jsonl, write_objects
 from tailwright.data.formats.labels import read_labels
@@ -27,7 +27,7 @@ FIELDS = Fields(labels="target_ind", relevance="target_rel")
 
 def read_xc_json(folder: Folder) -> Corpus:
     """The corpus of a folder with `trn.json` and `lbl.json`."""
-    files: dict[str, Columns] = {}
+    files: dict[str, FileColumns] = {}
     for split, prefix in PREFIXES.items():
         path = folder.find(f"{prefix}.json")
         if path is not None:
@@ -47,7 +47,7 @@ def read_xc_json(folder: Folder) -> Corpus:
 
 
 def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
-    """Rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
+    """Write rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
     if not len(corpus.labels):
         raise InputError("no labels", expected="at least one, for lbl.json")
     for split, data in corpus.splits().items():

@@ -1,4 +1,4 @@
-"""Rows cut into blocks of equal work, a kernel run over them in threads, and its results put together."""
+"""Rows cut into blocks of equal work, a kernel run over them in threads, and its results joined."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 
 Result = TypeVar("Result")
 
-# Below this, starting a thread costs more than it saves: 64 KB of text takes less than a millisecond.
+# Below this, a thread costs more than it saves: 64 KB of text takes less than a millisecond.
 SMALLEST_BLOCK = 1 << 16
 
 
 def row_blocks(offsets: np.ndarray, threads: int | None = None) -> list[tuple[int, int]]:
-    """(first, last) row of each block: one a thread, with about the same share of what `offsets` count.
+    """(first, last) row of each block: a block per thread, each with about the same share of `offsets[-1]`.
 
-    `threads` is numba's own number unless given; small inputs stay in one block.
+    `threads` is numba's own number by default; small inputs stay in one block.
     """
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be >= 1, got {threads}")
     rows, work = len(offsets) - 1, int(offsets[-1] - offsets[0])
     blocks = min(work // SMALLEST_BLOCK, rows)
-    if blocks > 1:  # asked only now, for the first question starts numba's own threads
+    if blocks > 1:  # asked only now, since the first call starts numba's own threads
         blocks = min(blocks, threads or numba.get_num_threads())
     if blocks <= 1:
         return [(0, rows)]
@@ -35,22 +35,22 @@ def row_blocks(offsets: np.ndarray, threads: int | None = None) -> list[tuple[in
 
 
 def run_blocks(kernel: Callable[[int, int], Result], blocks: Sequence[tuple[int, int]]) -> list[Result]:
-    """`kernel(first, last)` of each block, in order; in threads where there are several blocks."""
+    """`kernel(first, last)` of each block, in order; in threads if there are several blocks."""
     if len(blocks) == 1:
         return [kernel(*blocks[0])]
     with ThreadPoolExecutor(len(blocks)) as pool:
         return list(pool.map(lambda block: kernel(*block), blocks))
 
 
-def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The parts of all blocks as one array; a single part is not copied."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The arrays of all blocks as one; a single array is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def row_offsets(ends: Sequence[np.ndarray]) -> np.ndarray:
-    """(rows + 1,) int64 over the joined parts, from where each row ends in the part of its own block."""
-    sizes = [int(part[-1]) if len(part) else 0 for part in ends]
+    """(rows + 1,) int64 offsets into the joined arrays, from the ends of the rows in each block's array."""
+    sizes = [int(block[-1]) if len(block) else 0 for block in ends]
     starts = np.cumsum([0, *sizes[:-1]])
     return np.concatenate(
-        [np.zeros(1, np.int64), *(part + at for part, at in zip(ends, starts, strict=True))]
+        [np.zeros(1, np.int64), *(block + start for block, start in zip(ends, starts, strict=True))]
     )

@@ -1,4 +1,4 @@
-"""`HuggingFaceTokenizer`: a tokenizer.json, local or of the hub, behind the seam of sequence models."""
+"""`HuggingFaceTokenizer`: a tokenizer.json that gives the token ids which sequence models read."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.text.sequences import TokenBatch, TokenRows, cut_rows
+from tailwright.data.text.sequences import TokenRows, cut_rows
 from tailwright.data.text.words import Texts
 from tailwright.errors import InputError, quoted
+from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key
-
-if TYPE_CHECKING:
-    from tailwright.store import FolderReader, FolderWriter
 
 FILE = "tokenizer.json"
 
-# Rows encoded at once: the library's own objects take kilobytes a row, so a column goes through in parts.
+# Rows encoded at once; the library's own objects take kilobytes per row.
 ROWS_AT_ONCE = 8192
 
 _USUAL_PADDING = ("[PAD]", "<pad>", "<|pad|>", "<PAD>")
@@ -32,17 +30,16 @@ _USUAL_PADDING = ("[PAD]", "<pad>", "<|pad|>", "<PAD>")
 class HuggingFaceTokenizer:
     """A `tokenizers.Tokenizer` that gives `TokenRows`; the library tokenises in threads.
 
-    Truncation and padding settings that the file carries are switched off: `rows` is told the length, cuts
-    the text's own tokens and keeps the special ones around them. The padding token is, in this order,
-    `padding`, the file's padding setting, the `pad_token` of the files beside it, a special token with a
-    usual name.
+    Truncation and padding settings in the file are ignored: `rows` gets the length, cuts the text's own
+    tokens and keeps the special ones around them. The padding token is the first of `padding`, the file's
+    padding setting, the `pad_token` of the files beside it, a special token with a usual name.
     """
 
     def __init__(
         self, tokenizer: Tokenizer, padding: str | None = None, *, source: str = "tokenizer"
     ) -> None:
         content = json.loads(tokenizer.to_str())
-        # A copy, for another user of the same object may have set its truncation to something else.
+        # A copy, since another user of the same object may set its truncation to something else.
         self._tokenizer = Tokenizer.from_str(json.dumps({**content, "truncation": None, "padding": None}))
         self._padding, self._padding_id = _padding_token(content, self._tokenizer, padding, source)
         self._if_empty = _unknown_id(content["model"], self._tokenizer)
@@ -57,73 +54,55 @@ class HuggingFaceTokenizer:
             padding = _padding_beside(Path(folder))
         return HuggingFaceTokenizer(tokenizer, padding, source=str(path))
 
-    @staticmethod
-    def from_hub(name: str, padding: str | None = None, *, revision: str = "main") -> HuggingFaceTokenizer:
-        """The tokenizer of a model on the Hugging Face hub, from the local cache if it is there."""
-        try:
-            tokenizer = Tokenizer.from_pretrained(name, revision=revision)
-        except Exception as error:  # the library raises bare Exception for whatever goes wrong
-            reason = str(error).strip().partition("\n")[0]
-            raise InputError(
-                f"tokenizer {quoted(name)} cannot be had ({reason})",
-                expected=f"the name of a hub model with a {FILE}",
-            ) from error
-        return HuggingFaceTokenizer(tokenizer, padding, source=name)
-
     @property
     def padding_id(self) -> int:
+        """The id that fills a row after its last token."""
         return self._padding_id
 
     @cached_property
     def size(self) -> int:
-        # Not the number of tokens: ids may have gaps.
+        """How many rows an embedding table needs: not the number of tokens, as ids may have gaps."""
         return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values())
 
     @property
     def identity(self) -> str:
-        """A digest of all that decides on ids."""
+        """A digest of everything that determines the ids."""
         return content_key(self._whole(), self.padding_id)
 
     def rows(self, texts: Texts, max_length: int) -> TokenRows:
-        """The ids of each text with its special tokens, at most `max_length` in all."""
+        """The ids of each text, at most `max_length` with its special tokens; an empty text gets one id."""
         special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         if max_length <= special:
             raise ValueError(
                 f"max_length must be > {special}, the number of special tokens of a text, got {max_length}"
             )
-        parts, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+        ids, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
         for rows in self._encoded(texts, max_length):
             counts.append(np.array([len(row) for row in rows], dtype=np.int64))
-            parts.append(np.array([token for row in rows for token in row], dtype=np.int32))
+            ids.append(np.array([token for row in rows for token in row], dtype=np.int32))
         if_empty = self.padding_id if self._if_empty is None else self._if_empty
         offsets = np.cumsum(np.concatenate(counts))
-        return cut_rows(
-            np.concatenate(parts), offsets, max_length, padding=self.padding_id, if_empty=if_empty
-        )
-
-    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
-        """The same, padded as one batch."""
-        return self.rows(texts, max_length).padded()
+        return cut_rows(np.concatenate(ids), offsets, max_length, padding=self.padding_id, if_empty=if_empty)
 
     def save(self, folder: FolderWriter) -> None:
-        """Writes tokenizer.json, with the padding token in its padding setting."""
+        """Write tokenizer.json, with the padding token in its padding setting."""
         folder.json(FILE, json.loads(self._whole()))
 
     @staticmethod
     def load(folder: FolderReader) -> HuggingFaceTokenizer:
-        """What `save` wrote, checked."""
+        """What `save` wrote."""
         path = folder.path / FILE
         return HuggingFaceTokenizer(_parsed(folder.json(FILE), path), source=str(path))
 
     def _encoded(self, texts: Texts, max_length: int) -> Iterator[list[list[int]]]:
-        """Ids of `ROWS_AT_ONCE` texts after the other."""
+        """The ids of the texts, `ROWS_AT_ONCE` at a time."""
         column = arrow_strings(texts)
         for start in range(0, len(column), ROWS_AT_ONCE):
             some = column.slice(start, ROWS_AT_ONCE).to_pylist()
-            # Truncation is a state of the tokenizer; another thread may want another length.
+            # Truncation is state of the tokenizer, and another thread may want another length.
             with self._lock:
                 self._tokenizer.enable_truncation(max_length)
-                rows = self._tokenizer.encode_batch_fast(some)  # without places in the text
+                rows = self._tokenizer.encode_batch_fast(some)  # without positions in the text
             yield [row.ids for row in rows]
 
     def _whole(self) -> str:
@@ -138,7 +117,7 @@ def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError as error:
-        raise InputError("there is no such file", expected=f"a {FILE}", path=path) from error
+        raise InputError("no such file", expected=f"a {FILE}", path=path) from error
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from error
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are
@@ -148,12 +127,12 @@ def _read(path: Path) -> Any:
 def _parsed(content: Any, path: Path) -> Tokenizer:
     try:
         return Tokenizer.from_str(json.dumps(content))
-    except Exception as error:  # the library raises bare Exception for whatever goes wrong
+    except Exception as error:  # the library raises bare Exception
         raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=path) from error
 
 
 def _padding_beside(folder: Path) -> str | None:
-    """The `pad_token` that the configuration files beside a tokenizer.json name, if they do."""
+    """The `pad_token` in the configuration files beside a tokenizer.json, if there is one."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         path = folder / name
         if not path.exists():
@@ -184,9 +163,9 @@ def _padding_token(content: Any, tokenizer: Tokenizer, wanted: str | None, sourc
 
 
 def _unknown_id(model: dict[str, Any], tokenizer: Tokenizer) -> int | None:
-    """What a text without any token becomes; None if the model has no unknown token, as byte-level ones."""
+    """The token of an empty text; None if the model has no unknown token, like byte-level models."""
     if model.get("unk_id") is not None:
         return int(model["unk_id"])
     token = model.get("unk_token")
-    found = None if token is None else tokenizer.token_to_id(token)
-    return None if found is None else int(found)
+    number = None if token is None else tokenizer.token_to_id(token)
+    return None if number is None else int(number)

@@ -1,19 +1,13 @@
-"""What sequence models read: token ids, ragged for a whole corpus and padded for a batch.
-
-And what any tokenizer must offer to give them.
-"""
+"""What sequence models read: token ids, ragged for a whole corpus and padded for a batch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from tailwright.data.text.words import Texts
-    from tailwright.store import FolderReader, FolderWriter
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +22,18 @@ class TokenBatch:
 
     @property
     def inside(self) -> np.ndarray:
-        """(rows, longest) bool: where a token of the row stands, and not padding."""
+        """(rows, longest) bool: where there is a token, not padding."""
         return np.arange(self.ids.shape[1]) < self.lengths[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class TokenRows:
-    """The token ids of a column of texts, end to end; a text is tokenised once, and padded with its batch.
+    """The token ids of a column of texts, end to end: tokenised once, padded batch by batch.
 
     | field | holds |
     |---|---|
     | `ids` | (all tokens,) int32 |
-    | `offsets` | (rows + 1,) int64: where each row starts in `ids`; every row has a token |
+    | `offsets` | (rows + 1,) int64: where each row starts in `ids`; no row is empty |
     | `padding` | the id that fills a batch |
 
     >>> rows = TokenRows(np.array([5, 6, 7], np.int32), np.array([0, 1, 3]), padding=0)
@@ -64,7 +58,7 @@ class TokenRows:
         return np.diff(self.offsets)
 
     def batch(self, rows: np.ndarray) -> TokenBatch:
-        """The rows at these places, in that order."""
+        """These rows, in this order."""
         lengths = self.lengths[rows].astype(np.int32)
         longest = int(lengths.max(initial=0))
         places = np.arange(longest)
@@ -78,16 +72,14 @@ class TokenRows:
         return self.batch(np.arange(len(self)))
 
     def save(self, folder: FolderWriter) -> None:
-        """Writes the three fields."""
+        """Write the three fields."""
         folder.json("tokens.json", {"padding": self.padding})
         folder.array("ids", self.ids)
         folder.array("offsets", self.offsets)
 
     @staticmethod
     def load(folder: FolderReader, *, rows: int, size: int) -> TokenRows:
-        """What `save` wrote, of so many rows and with ids below `size`."""
-        from tailwright.store import DamagedFolderError
-
+        """What `save` wrote; it must have this number of rows and ids below `size`."""
         ids = folder.array("ids", dtype=np.int32, shape=(None,))
         offsets = folder.array("offsets", dtype=np.int64, shape=(rows + 1,))
         padding = folder.json("tokens.json").get("padding")
@@ -97,37 +89,6 @@ class TokenRows:
             return TokenRows(ids, offsets, int(padding))
         except (TypeError, ValueError) as error:
             raise DamagedFolderError(str(error), expected="rows of tokens", path=folder.path) from error
-
-
-class SequenceTokenizer(Protocol):
-    """The seam between texts and sequence models; all ids that `encode` gives are in 0..size-1."""
-
-    @property
-    def padding_id(self) -> int:
-        """The id that fills a row after its last token."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """How many rows an embedding table needs."""
-        ...
-
-    def rows(self, texts: Texts, max_length: int) -> TokenRows:
-        """The ids of each text, cut to `max_length` tokens; a text without tokens gets one unknown token."""
-        ...
-
-    def encode(self, texts: Texts, max_length: int) -> TokenBatch:
-        """The same, padded as one batch."""
-        ...
-
-    def save(self, folder: FolderWriter) -> None:
-        """Writes all that `load` needs."""
-        ...
-
-    @staticmethod
-    def load(folder: FolderReader) -> SequenceTokenizer:
-        """What `save` wrote, checked."""
-        ...
 
 
 def cut_rows(

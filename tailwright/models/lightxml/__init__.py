@@ -1,1 +1,69 @@
-"""See `model`."""
+"""LightXML: the first token's states of the last five layers, and labels scored flat or in groups.
+
+After "LightXML: Transformer with Dynamic Negative Sampling for High-Performance Extreme Multi-label Text
+Classification", whose flat form is also the classifier of XDA. The feature of a text is five states side by
+side, half of it dropped in training.
+
+| form | head |
+|---|---|
+| flat | one linear layer over all labels |
+| grouped | a linear layer over groups of labels, then vectors of the labels in the best groups |
+
+The paper's settings are in configs/lightxml-flat.toml and configs/lightxml-grouped.toml. The defaults differ
+where few epochs on a CPU ask for it: the head learns faster than the encoder, rates fall to zero instead of
+weights being averaged, and `epsilon` is 1e-8. With the paper's 1e-6 and a loss that is a mean over all
+labels, the gradients of a rare label are below it, so that label hardly moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tailwright.encoders.settings import TransformerSettings
+from tailwright.models import ModelCard
+from tailwright.settings import Settings, setting
+from tailwright.training.settings import TrainingSettings
+
+CARD = ModelCard(
+    name="lightxml",
+    summary="five layers' states of a pretrained transformer, all labels or groups of them",
+    reads=("texts", "targets"),
+    paper="LightXML: Transformer with Dynamic Negative Sampling for High-Performance Extreme Multi-label "
+    "Text Classification",
+    doors=("rows", "hidden"),
+    mix_points=("embeddings", "layers", "output"),
+    scores="log-odds",
+)
+
+# With bert-base a label of the flat layer is 5 x 768 + 1 weights: so many labels are 126 million, more than
+# the 110 million of the encoder, and every step passes over all of them. In training each is held six times
+# (weight, gradient, two moments, average, best): 3 GB, and half of it with minilm.
+MOST_FLAT_LABELS = 1 << 15
+TRAINING = TrainingSettings(schedule="linear", warmup=0.06, weight_decay=0.01, average_counted="epoch")
+
+
+@dataclass(frozen=True)
+class LightXmlSettings(Settings):
+    """What can be set of lightxml."""
+
+    groups: Literal["auto", "flat", "grouped"] = setting(
+        "auto", "whether labels are scored flat or in groups; auto: in groups above 32,768 labels"
+    )
+    drop: float = setting(0.5, "dropout on the feature of a text", least=0, below=1)
+    top_groups: int = setting(10, "grouped: groups whose labels a text is scored against", least=1)
+    hidden: int = setting(300, "grouped: width of label vectors", least=1)
+    leaf: int | None = setting(
+        None, "grouped: most labels of a group; none: what makes for the fewest scores", least=1
+    )
+    kept: int = setting(100, "grouped: most labels of a ranking", least=1)
+    transformer: TransformerSettings = setting(TransformerSettings(), "the encoder")
+    training: TrainingSettings = setting(TRAINING, "how it is trained")
+
+    def grouped(self, labels: int) -> bool:
+        """Whether so many labels are scored in groups.
+
+        >>> LightXmlSettings().grouped(30_938), LightXmlSettings().grouped(670_091)
+        (False, True)
+        """
+        return labels > MOST_FLAT_LABELS if self.groups == "auto" else self.groups == "grouped"

@@ -102,8 +102,8 @@ class Advice:
 
 def contenders_for(model: str, corpus: Corpus) -> list[Contender]:
     """Everything that can be tried: the methods at the model's doors, each with the settings worth trying."""
-    doors = models.get(model).card.doors
-    unmet = set() if any(corpus.labels.texts.to_pylist()) else {"label texts"}
+    doors = models.card(model).doors
+    unmet = set() if corpus.labels.has_text.any() else {"label texts"}
     if not has_wordnet():
         unmet.add("WordNet")
     contenders = []

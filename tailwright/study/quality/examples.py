@@ -1,4 +1,4 @@
-"""New rows beside their sources, to be read: some of rare labels, and the least and the most similar."""
+"""New rows to read beside their sources: some with rare labels, and the least and the most similar."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tailwright.runs.run import Run
 from tailwright.streams import stream
 from tailwright.study.quality.sources import Pairing
 
-DRAWN, LEAST, MOST = "drawn by chance, rare labels first", "least similar", "most similar"
+DRAWN, LEAST, MOST = "drawn at random, rare labels first", "least similar", "most similar"
 PREDICTED = 5
 
 
 @dataclass(frozen=True)
 class ExampleLabel:
-    """A label of a row, and how many original training rows have it."""
+    """A label of a row, and on how many original training rows it stands."""
 
     name: str
     rows: int
@@ -26,7 +26,7 @@ class ExampleLabel:
 
 @dataclass(frozen=True)
 class Guess:
-    """A label that the model gives, and whether the row has it."""
+    """A label that a model predicts, and whether the row has it."""
 
     name: str
     right: bool
@@ -34,7 +34,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Example:
-    """A new row, the row it was made of (None for none), its labels, rarest first; and what a model says."""
+    """A new row, its source (None if it has none), its labels, rarest first, and what a model predicts."""
 
     kind: str
     source: str | None
@@ -49,20 +49,16 @@ def examples(
     corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, run: Run | None = None, seed: int = 0
 ) -> tuple[Example, ...]:
     """At most `count`, a third each of the least and the most similar; `ratios` are those of the pairs."""
-    chosen = _chosen(corpus, pairing, ratios, count, seed)
-    if not chosen:
+    kinds = _selected(corpus, pairing, ratios, count, seed)
+    if not kinds:
         return ()
-    train = corpus.train
-    paired = pairing.paired()
-    ratio_of = dict(zip(paired.tolist(), ratios.tolist(), strict=True))
-    new = [train.texts[int(pairing.rows[i])].as_py() for i in chosen]
-    sources = [
-        train.texts[int(pairing.sources[i])].as_py() if pairing.sources[i] >= 0 else None for i in chosen
-    ]
-    columns = [_columns(corpus, int(pairing.rows[i])) for i in chosen]
-    said_of_new = _guesses(run, new, columns)
-    said_of_sources = _guesses(run, [text or "" for text in sources], columns)
-    names, counts = corpus.labels.names, corpus.labels.counts
+    texts, names, counts = corpus.train.texts, corpus.labels.names, corpus.labels.counts
+    ratio_of = dict(zip(pairing.paired().tolist(), ratios.tolist(), strict=True))
+    new = [texts[int(pairing.rows[i])].as_py() for i in kinds]
+    sources = [texts[int(pairing.sources[i])].as_py() if pairing.sources[i] >= 0 else None for i in kinds]
+    columns = [_columns(corpus, int(pairing.rows[i])) for i in kinds]
+    new_guesses = _guesses(run, new, columns)
+    source_guesses = _guesses(run, [text or "" for text in sources], columns)
     return tuple(
         Example(
             kind,
@@ -74,13 +70,13 @@ def examples(
             after,
         )
         for (i, kind), source, text, labels, before, after in zip(
-            chosen.items(), sources, new, columns, said_of_sources, said_of_new, strict=True
+            kinds.items(), sources, new, columns, source_guesses, new_guesses, strict=True
         )
     )
 
 
-def _chosen(corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, seed: int) -> dict[int, str]:
-    """New rows to show, and why each was taken; none is taken twice."""
+def _selected(corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, seed: int) -> dict[int, str]:
+    """New rows to show, each with the reason; none is taken twice."""
     order = stream(seed, f"examples-{pairing.method}").permutation(len(pairing.rows))
     by_rarity = order[np.argsort(_rank_of_rarest(corpus, pairing.rows[order]), kind="stable")]
     place = np.empty(len(order), dtype=np.int64)
@@ -98,13 +94,13 @@ def _chosen(corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, se
 
 
 def _rank_of_rarest(corpus: Corpus, rows: np.ndarray) -> np.ndarray:
-    """(rows,) 0 for a row with a tail label, 1 for torso, 2 for head, 3 for neither."""
-    parts = head_torso_tail(corpus.labels.counts)
+    """(rows,) 0 for a row with a tail label, 1 for torso, 2 for head, 3 for none of these."""
+    slices = head_torso_tail(corpus.labels.counts)
     rank = np.full(len(rows), 3)
     targets = corpus.train.targets[rows]
     for number, name in ((2, "head"), (1, "torso"), (0, "tail")):
-        carried = np.concatenate([[0], np.cumsum(parts[name][targets.indices])])
-        rank[carried[targets.indptr[1:]] > carried[targets.indptr[:-1]]] = number
+        seen = np.concatenate([[0], np.cumsum(slices[name][targets.indices])])
+        rank[seen[targets.indptr[1:]] > seen[targets.indptr[:-1]]] = number
     return rank
 
 
@@ -118,9 +114,9 @@ def _columns(corpus: Corpus, row: int) -> list[int]:
 def _guesses(run: Run | None, texts: list[str], columns: list[list[int]]) -> list[tuple[Guess, ...]]:
     if run is None:
         return [()] * len(texts)
-    said = run.predict(texts, min(PREDICTED, len(run.labels)))
+    predictions = run.predict(texts, min(PREDICTED, len(run.labels)))
     index = run.labels.index_of_id
     return [
         tuple(Guess(name, index[label] in right) for label, name in zip(ids, names, strict=True))
-        for ids, names, right in zip(said.ids, said.names, columns, strict=True)
+        for ids, names, right in zip(predictions.ids, predictions.names, columns, strict=True)
     ]

@@ -51,7 +51,7 @@ def similarities(run: Run, corpus: Corpus, seed: int = 0, queries: int = 5000) -
 
     query_vectors = vectors(query_rows.texts)
     texts = corpus.labels.texts
-    readable = pc.not_equal(pc.utf8_trim_whitespace(texts), "").to_numpy(zero_copy_only=False)
+    readable = corpus.labels.has_text
     slices = head_torso_tail(corpus.labels.counts)
     even_odds = np.zeros(len(corpus.labels))
     rare_first = LabelMixSettings().exponent * np.log(np.maximum(corpus.labels.counts, 1))

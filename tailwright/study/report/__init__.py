@@ -2,8 +2,10 @@
 
 | file | holds |
 |---|---|
+| `writing` | `write_report`: from outcomes to the file |
+| `picked` | runs picked by hand as outcomes |
 | `document` | the page: style, scripts, data, and the policy that keeps it off the network |
-| `parts` | what sections are made of: words, HTML, plots with choices |
+| `sections` | what sections are made of: HTML, plots with choices |
 | `metrics` | 1. the table of metrics, sortable |
 | `gains` | 2. gain over the baseline by label frequency |
 | `distribution` | 3. label distribution before and after augmentation |
@@ -13,7 +15,7 @@
 | `explorer` | 7. predictions, searchable |
 | `cost` | 8. cost against quality |
 | `making` | 9. how it was made |
-| `assets/` | the page's own style and scripts |
+| `templates/`, `assets/` | HTML and style; the page's own scripts |
 """
 
 from tailwright.study.report.writing import write_report

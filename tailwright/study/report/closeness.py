@@ -11,25 +11,28 @@ from tailwright.models import Model, models
 from tailwright.runs.run import load
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.quality.similarity import KINDS, RANDOM, similarities
-from tailwright.study.report.parts import (
+from tailwright.study.report.sections import (
     COLOURS,
+    Figure,
+    Place,
     Section,
     View,
     by_place,
     layout,
-    percent,
+    line,
     section_of_views,
-    see_through,
+    translucent,
 )
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 from tailwright.study.run.trial import rows_of
 
+_TITLE = "Similarity of queries to other texts"
 _ABOUT = (
     "Cosine similarity, in the space of the model's text encoder, of training rows to other texts: a "
-    "random row, a row that shares a label, the text of one of its head and of its tail labels, and its "
-    "LabelMix document, which is itself with the text of one of its labels behind it. Higher curves "
-    "stand for more rows."
+    "random row, a row that shares a label, the text of one of its head and of one of its tail labels, and "
+    "its LabelMix document, which is the row followed by the text of one of its labels. Higher curves stand "
+    "for more rows."
 )
 _METHODS = ("labelmix", "gandalf")
 _BINS = np.linspace(-1, 1, 81)
@@ -40,36 +43,33 @@ def closeness_section(
 ) -> Section | None:
     """For each dataset one model with text vectors, without and with what changes its geometry."""
     views = []
-    for outcome in _telling(outcomes):
-        exam = exams[outcome.cell.dataset]
-        found = similarities(load(_run_folder(outcome)), rows_of(outcome.cell, exam.corpus), seed)
-        if found:
-            cell = outcome.cell
-            at = (cell.dataset, cell.system, f"{cell.augmentation}, {percent(cell.fraction)} of the rows")
-            views.append(View(at, _said(found), _figure(found)))
-    if not views:
-        return None
-    title = "Similarity of queries to other texts"
-    return section_of_views("similarity", title, _ABOUT, views, "dataset", "model", "augmentation")
+    for (dataset, share, system, augmentation), outcome in _selected(outcomes):
+        train = rows_of(outcome.cell, exams[dataset].corpus)
+        cosines = similarities(load(_run_folder(outcome)), train, seed)
+        if cosines:
+            at = (dataset, system, f"{augmentation}, {share} of the rows")
+            views.append(View(at, _summary(cosines), _figure(cosines)))
+    return section_of_views("similarity", _TITLE, _ABOUT, views, "dataset", "model", "augmentation")
 
 
-def _telling(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _selected(outcomes: Sequence[Outcome]) -> list[tuple[Place, Outcome]]:
     """Of each dataset the first system with text vectors, on the most rows: without and with label texts."""
-    first: dict[str, tuple[str, float]] = {}
-    kept = []
-    for (dataset, fraction, system, augmentation), cells in by_place(outcomes).items():
+    first: dict[str, tuple[str, str]] = {}
+    selected = []
+    for at, cells in by_place(outcomes).items():
+        dataset, share, system, augmentation = at
         outcome = cells[0]
         if outcome.folder is None or not _has_vectors(outcome.cell.model):
             continue
-        if (system, fraction) != first.setdefault(dataset, (system, fraction)):
+        if (system, share) != first.setdefault(dataset, (system, share)):
             continue
         if augmentation == BASELINE or set(outcome.cell.augment) & set(_METHODS):
-            kept.append(outcome)
-    return kept
+            selected.append((at, outcome))
+    return selected
 
 
 def _run_folder(outcome: Outcome) -> Path:
-    """Where the run lies: inside a cell of a study, or it is the folder that was picked."""
+    """The run inside of a study's cell, or the run folder that was picked by hand."""
     assert outcome.folder is not None
     inside = outcome.folder / "run"
     return inside if inside.is_dir() else outcome.folder
@@ -80,41 +80,41 @@ def _has_vectors(model: str) -> bool:
     return models.get(model).text_vectors is not Model.text_vectors
 
 
-def _said(found: Mapping[str, np.ndarray]) -> str:
-    """Where each kind lies, and which texts are no nearer than random ones."""
-    middle = {kind: float(np.median(values)) for kind, values in found.items()}
-    said = "Median cosine: " + ", ".join(f"{kind} {value:.2f}" for kind, value in middle.items()) + "."
-    if RANDOM not in found:
-        return said
-    high = float(np.quantile(found[RANDOM], 0.95))
-    beyond = [
+def _summary(cosines: Mapping[str, np.ndarray]) -> str:
+    """The median of each kind of text, and how many are nearer than random ones."""
+    medians = ", ".join(f"{kind} {float(np.median(values)):.2f}" for kind, values in cosines.items())
+    summary = f"Median cosine: {medians}."
+    if RANDOM not in cosines:
+        return summary
+    high = float(np.quantile(cosines[RANDOM], 0.95))
+    nearer = [
         f"{100 * float(np.mean(values > high)):.0f} % of {kind}s"
-        for kind, values in found.items()
+        for kind, values in cosines.items()
         if kind != RANDOM
     ]
-    return f"{said} Nearer than 95 % of random documents: {', '.join(beyond)}." if beyond else said
+    return f"{summary} Nearer than 95 % of random documents: {', '.join(nearer)}." if nearer else summary
 
 
-def _figure(found: Mapping[str, np.ndarray]) -> dict:
+def _figure(cosines: Mapping[str, np.ndarray]) -> Figure:
     middles = ((_BINS[1:] + _BINS[:-1]) / 2).round(4).tolist()
     traces = []
-    for kind, values in found.items():
+    for kind, values in cosines.items():
         # Rounding may carry a unit vector's cosine with itself above 1.
         share = 100 * np.histogram(np.clip(values, -1, 1), _BINS)[0] / len(values)
         colour = COLOURS[KINDS.index(kind)]
         traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": kind,
-                "x": middles,
-                "y": share.round(3).tolist(),
-                "line": {"color": colour, "width": 2, "shape": "spline", "smoothing": 0.6},
-                "fill": "tozeroy",
-                "fillcolor": see_through(colour, 0.12),
-                "hovertemplate": "cosine %{x:.2f}: %{y:.1f} % of the rows<extra>%{fullData.name}</extra>",
-            }
+            line(
+                kind,
+                middles,
+                share.round(3).tolist(),
+                colour,
+                "cosine %{x:.2f}: %{y:.1f} % of the rows",
+                width=2,
+                line={"shape": "spline", "smoothing": 0.6},
+                fill="tozeroy",
+                fillcolor=translucent(colour, 0.12),
+            )
         )
-    low = min(-0.05, *(float(np.quantile(values, 0.001)) for values in found.values())) - 0.05
+    low = min(-0.05, *(float(np.quantile(values, 0.001)) for values in cosines.values())) - 0.05
     axes = {"xaxis": {"range": [max(low, -1.0), 1.03]}, "yaxis": {"rangemode": "tozero"}}
     return {"data": traces, "layout": layout("cosine similarity", "share of rows, in percent", **axes)}

@@ -1,118 +1,106 @@
-"""Training curves: what each epoch brought on rows that were learnt and on rows that were not."""
+"""Training curves: what each epoch brought on training rows and on test rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from tailwright.study.report.parts import (
+from tailwright.study.report.sections import (
+    Figure,
     Section,
     View,
     by_place,
+    grouped,
     in_words,
     layout,
-    percent,
-    plain,
+    line,
     section_of_views,
 )
 from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
     "The first seed of each augmentation, epoch by epoch. Where rows were watched, P@1 on training rows "
-    "is dashed and on test rows solid; elsewhere the measure on validation rows that the training itself "
+    "is dashed and on test rows solid; otherwise the measure on validation rows that the training itself "
     "took, or the loss."
 )
 _DASHES = {"train": "dash", "test": "solid"}
 
+Epochs: TypeAlias = Sequence[Mapping[str, Any]]  # events of the log, in order
+
 
 def curves_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Section | None:
     """A view for each dataset, fraction and system that logs epochs; None if none does."""
-    places: dict[tuple[str, str, str], dict[str, Outcome]] = {}
-    for (dataset, fraction, system, augmentation), cells in by_place(outcomes).items():
-        if _epochs(cells[0]):
-            places.setdefault((dataset, percent(fraction), system), {})[augmentation] = cells[0]
-    views = [View(at, *_seen(cells, colours)) for at, cells in places.items()]
-    if not views:
-        return None
+    views = []
+    for at, cells in grouped(by_place(outcomes), 3).items():
+        epochs = {name: _epochs(of_seeds[0]) for (name,), of_seeds in cells.items()}
+        epochs = {name: events for name, events in epochs.items() if events}
+        if epochs:
+            views.append(View(at, *_view(epochs, colours)))
     return section_of_views("curves", "Training curves", _ABOUT, views, "dataset", "training rows", "model")
 
 
-def _epochs(outcome: Outcome) -> list[Mapping[str, Any]]:
+def _epochs(outcome: Outcome) -> Epochs:
     """The epochs of the last phase that has any, in order; of one that was logged twice, the last."""
     events = [event for event in outcome.log if event.get("event") == "epoch"]
-    watched = [event for event in events if event.get("watched")]
-    kept = {}
-    for event in watched or events:
-        if event.get("phase") == (watched or events)[-1].get("phase"):
-            kept[int(event["epoch"])] = event
-    return [kept[epoch] for epoch in sorted(kept)]
+    events = [event for event in events if event.get("watched")] or events
+    last_phase = {int(e["epoch"]): e for e in events if e.get("phase") == events[-1].get("phase")}
+    return [last_phase[epoch] for epoch in sorted(last_phase)]
 
 
-def _seen(cells: Mapping[str, Outcome], colours: Mapping[str, str]) -> tuple[str, dict]:
-    epochs = {name: _epochs(outcome) for name, outcome in cells.items()}
-    all_events = [event for events in epochs.values() for event in events]
-    if all(event.get("watched") for event in all_events):
-        said = [_gap(name, events) for name, events in epochs.items()]
+def _view(epochs: Mapping[str, Epochs], colours: Mapping[str, str]) -> tuple[str, Figure]:
+    """A summary, and the plot: P@1 on watched rows, else the measure on validation rows, else the loss."""
+    events = [event for of_cell in epochs.values() for event in of_cell]
+    if all(event.get("watched") for event in events):
         lines = [
-            _line(
-                f"{name}, {rows} rows", events, [e["watched"].get(rows) for e in events], colours[name], dash
-            )
-            for name, events in epochs.items()
+            _curve(f"{name}, {rows} rows", es, [e["watched"].get(rows) for e in es], colours[name], dash)
+            for name, es in epochs.items()
             for rows, dash in _DASHES.items()
-            if rows in events[-1]["watched"]
+            if rows in es[-1]["watched"]
         ]
-        return " ".join(said), _figure(lines, "P@1 in percent")
-    if all("valid" in event for event in all_events):
-        measure = "valid"
-        said = [f"{in_words(n)}: {_best(e)}." for n, e in epochs.items()]
+        return " ".join(_gap(name, es) for name, es in epochs.items()), _figure(lines, "P@1 in percent")
+    if all("valid" in event for event in events):
+        measure, axis = "valid", "on validation rows, in percent"
+        sentences = [f"{in_words(name)}: {_best(es)}." for name, es in epochs.items()]
     else:
-        measure = "loss"
-        said = [
-            f"{in_words(n)}: loss from {e[0]['loss']:.3g} to {e[-1]['loss']:.3g}." for n, e in epochs.items()
+        measure, axis = "loss", "loss"
+        sentences = [
+            f"{in_words(name)}: loss from {es[0]['loss']:.3g} to {es[-1]['loss']:.3g}."
+            for name, es in epochs.items()
         ]
     lines = [
-        _line(name, events, [e.get(measure) for e in events], colours[name], "solid")
-        for name, events in epochs.items()
+        _curve(name, es, [e.get(measure) for e in es], colours[name], "solid") for name, es in epochs.items()
     ]
-    axis = "on validation rows, in percent" if measure == "valid" else "loss"
-    return " ".join(said), _figure(lines, axis)
+    return " ".join(sentences), _figure(lines, axis)
 
 
-def _gap(name: str, events: Sequence[Mapping[str, Any]]) -> str:
-    """How far rows that were learnt are ahead at the end, in a sentence."""
-    last = events[-1]["watched"]
+def _gap(name: str, epochs: Epochs) -> str:
+    """How far training rows are ahead of test rows at the end, in a sentence."""
+    last = epochs[-1]["watched"]
     if not {"train", "test"} <= last.keys():
-        return (
-            f"{in_words(name)}: "
-            + ", ".join(f"{value:.1f} on {rows} rows" for rows, value in last.items())
-            + "."
-        )
-    ahead = last["train"] - last["test"]
-    both = f"{last['train']:.1f} on training and {last['test']:.1f} on test rows"
-    return f"{in_words(name)}: {both}, {ahead:+.1f} apart."
+        values = ", ".join(f"{value:.1f} on {rows} rows" for rows, value in last.items())
+        return f"{in_words(name)}: {values}."
+    train, test = last["train"], last["test"]
+    return (
+        f"{in_words(name)}: {train:.1f} on training and {test:.1f} on test rows, {train - test:+.1f} apart."
+    )
 
 
-def _best(events: Sequence[Mapping[str, Any]]) -> str:
-    best = max(events, key=lambda event: event["valid"])
-    return f"{best['valid']:.1f} at best on validation rows, in epoch {best['epoch']} of {len(events)}"
+def _best(epochs: Epochs) -> str:
+    best = max(epochs, key=lambda event: event["valid"])
+    return f"{best['valid']:.1f} at best on validation rows, in epoch {best['epoch']} of {len(epochs)}"
 
 
-def _line(
-    name: str, events: Sequence[Mapping[str, Any]], ys: Sequence[float | None], colour: str, dash: str
-) -> dict:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": plain(name),
-        "x": [int(event["epoch"]) for event in events],
-        "y": [None if y is None else round(y, 4) for y in ys],
-        "line": {"color": colour, "dash": dash, "width": 2},
-        "hovertemplate": "epoch %{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
-    }
+def _curve(name: str, epochs: Epochs, ys: Sequence[float | None], colour: str, dash: str) -> dict[str, Any]:
+    numbers, rounded = (
+        [int(event["epoch"]) for event in epochs],
+        [None if y is None else round(y, 4) for y in ys],
+    )
+    hover = "epoch %{x}: %{y:.2f}"
+    return line(name, numbers, rounded, colour, hover, width=2, mode="lines+markers", line={"dash": dash})
 
 
-def _figure(lines: list[dict], y: str) -> dict:
-    last = max(epoch for line in lines for epoch in line["x"])
-    # Plotly would name halves of epochs too.
+def _figure(lines: list[dict[str, Any]], y: str) -> Figure:
+    last = max(epoch for curve in lines for epoch in curve["x"])
+    # Plotly would put ticks at halves of epochs too.
     ticks = {"dtick": 1} if last <= 12 else {"tickformat": "d"}
     return {"data": lines, "layout": layout("epoch", y, xaxis=ticks)}

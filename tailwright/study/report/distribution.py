@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from tailwright.data.rank_frequency import rank_frequency
 from tailwright.labels import TailThresholds
-from tailwright.study.report.parts import (
+from tailwright.study.report.sections import (
     COLOURS,
+    Figure,
     Section,
     View,
+    by_place,
+    grouped,
     layout,
-    percent,
-    plain,
+    line,
     section_of_views,
 )
 from tailwright.study.run.outcomes import Outcome
 
+_TITLE = "Label distribution before and after augmentation"
 _ABOUT = (
     "Training rows of each label, the most frequent label first, both axes logarithmic. Rows that an "
     "augmentation adds count by their weight and soft target; labels are ranked anew for each line."
@@ -29,54 +33,48 @@ _POINTS_A_DECADE = 60
 
 def distribution_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Section | None:
     """A view for each dataset and fraction where an augmentation added rows; None if none did."""
-    places: dict[tuple[str, float], list[Outcome]] = {}
-    for outcome in outcomes:
-        places.setdefault((outcome.cell.dataset, outcome.cell.fraction), []).append(outcome)
     views = []
-    for (dataset, fraction), there in sorted(places.items(), key=lambda place: (place[0][0], -place[0][1])):
-        # Rows are added before a model sees them, so one model of each augmentation tells all.
-        added = {o.cell.augmentation: o for o in there if not np.array_equal(o.counts, o.augmented_counts)}
+    for at, cells in grouped(by_place(outcomes), 2).items():
+        # Rows are added before a model sees them, so one cell of each augmentation is enough.
+        first = {augmentation: of_seeds[0] for (_, augmentation), of_seeds in cells.items()}
+        added = {
+            name: first[name]
+            for name in sorted(first)
+            if not np.array_equal(first[name].counts, first[name].augmented_counts)
+        }
         if added:
-            views.append(View((dataset, percent(fraction)), *_seen(dict(sorted(added.items())), colours)))
-    if not views:
-        return None
-    title = "Label distribution before and after augmentation"
-    return section_of_views("distribution", title, _ABOUT, views, "dataset", "training rows")
+            views.append(View(at, _summary(added), _figure(added, colours)))
+    return section_of_views("distribution", _TITLE, _ABOUT, views, "dataset", "training rows")
 
 
-def _seen(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> tuple[str, dict]:
-    """What is seen, and the plot: the original rows, then what each augmentation made of them."""
-    original = next(iter(added.values()))
-    lines = [_line("original rows", original.counts, COLOURS[0])]
-    tail = TailThresholds().tail
-    rare = int((original.counts <= tail).sum())
-    said = [f"{rare:,} of {len(original.counts):,} labels have at most {tail} original rows."]
+def _summary(added: Mapping[str, Outcome]) -> str:
+    tail, counts = TailThresholds().tail, next(iter(added.values())).counts
+    sentences = [f"{(counts <= tail).sum():,} of {len(counts):,} labels have at most {tail} original rows."]
     for name, outcome in added.items():
-        lines.append(_line(name, outcome.augmented_counts, colours[name]))
-        left = int((outcome.augmented_counts <= tail).sum())
         before, after = np.median(outcome.counts), np.median(outcome.augmented_counts)
-        said.append(
+        sentences.append(
             f"{name} adds {outcome.n_augmented:,} rows to {outcome.n_train:,}: the median label goes from "
-            f"{before:.3g} to {after:.3g} rows, and {left:,} labels stay at {tail} or fewer."
+            f"{before:.3g} to {after:.3g} rows, and {(outcome.augmented_counts <= tail).sum():,} labels stay "
+            f"at {tail} or fewer."
         )
-    axes = {"type": "log", "exponentformat": "none", "dtick": 1}
-    return " ".join(said), {
+    return " ".join(sentences)
+
+
+def _figure(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> Figure:
+    """The original rows, then what each augmentation made of them."""
+    lines = [_curve("original rows", next(iter(added.values())).counts, COLOURS[0])]
+    lines += [_curve(name, outcome.augmented_counts, colours[name]) for name, outcome in added.items()]
+    axis = {"type": "log", "exponentformat": "none", "dtick": 1}
+    return {
         "data": lines,
-        "layout": layout("label rank", "training rows (weighted)", xaxis=axes, yaxis=axes),
+        "layout": layout("label rank", "training rows (weighted)", xaxis=axis, yaxis=axis),
     }
 
 
-def _line(name: str, counts: np.ndarray, colour: str) -> dict:
+def _curve(name: str, counts: np.ndarray, colour: str) -> dict[str, Any]:
     curve = rank_frequency(counts)
     decades = np.log10(max(len(curve), 1))
     steps = int(np.ceil(_POINTS_A_DECADE * decades)) + 1
     ranks = np.unique(np.geomspace(1, max(len(curve), 1), steps).round().astype(int))[: len(curve)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plain(name),
-        "x": ranks.tolist(),
-        "y": [float(f"{value:.4g}") for value in curve[ranks - 1]] if len(curve) else [],
-        "line": {"color": colour, "width": 2.5},
-        "hovertemplate": "rank %{x:,}: %{y:,.4~g} rows<extra>%{fullData.name}</extra>",
-    }
+    rows = [float(f"{value:.4g}") for value in curve[ranks - 1]] if len(curve) else []
+    return line(name, ranks.tolist(), rows, colour, "rank %{x:,}: %{y:,.4~g} rows")

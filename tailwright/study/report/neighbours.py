@@ -9,23 +9,30 @@ import numpy as np
 from tailwright.labels import correlation_graph, head_torso_tail
 from tailwright.labels.neighbours import neighbours, shared_rows
 from tailwright.streams import stream
-from tailwright.study.report.parts import COLOURS, Section, View, layout, plain, section_of_views, short
+from tailwright.study.report.sections import (
+    COLOURS,
+    Figure,
+    Section,
+    View,
+    layout,
+    plain,
+    section_of_views,
+    short,
+)
 from tailwright.study.run.exam import Exam
 
 _ABOUT = (
     "The companions of six labels in the correlation graph of all training rows: visits of a random walk "
     "that starts at the label, over its visits to the label itself. Two labels each of head, torso and "
-    "tail were drawn by chance; the graph leaves out labels on more than 500 rows."
+    "tail were drawn at random; the graph leaves out labels on more than 500 rows."
 )
-_EACH = 2
+_LABELS_A_SLICE = 2
 _NAME_LIMIT = 34
 
 
 def neighbours_section(exams: Mapping[str, Exam], seed: int = 0) -> Section | None:
     """Six labels of each dataset; None where no label has a companion."""
     views = [view for name in sorted(exams) for view in _views(exams[name], seed)]
-    if not views:
-        return None
     return section_of_views("neighbours", "Neighbours in the label graph", _ABOUT, views, "dataset", "label")
 
 
@@ -34,44 +41,39 @@ def _views(exam: Exam, seed: int) -> list[View]:
     graph = correlation_graph(train.targets, seed=seed)
     # An edge to itself is no companion.
     accompanied = np.diff(graph.indptr) > 1
-    counts = exam.labels.counts
+    counts, all_names = exam.labels.counts, exam.labels.names
     draw = stream(seed, "report-neighbours")
     views = []
     for part, mask in head_torso_tail(counts).items():
         able = np.flatnonzero(mask & accompanied)
-        for label in np.sort(draw.choice(able, min(_EACH, len(able)), replace=False)):
+        for label in np.sort(draw.choice(able, min(_LABELS_A_SLICE, len(able)), replace=False)):
             companions = [n for n in neighbours(graph, int(label)) if n.column != label]
             shares = np.array([n.weight for n in companions]) / max(graph[label, label], 1)
             columns = [n.column for n in companions]
-            name = exam.labels.names[int(label)].as_py()
-            at = (exam.name, f"{short(name, 60)} ({part}, {counts[label]:,} rows)")
+            names = [all_names[column].as_py() for column in columns]
             together = shared_rows(train.targets, int(label))[columns]
-            views.append(View(at, *_seen(exam, name, columns, shares, together)))
+            name = short(all_names[int(label)].as_py(), 60)
+            summary = (
+                f"“{name}” has {len(names)} companions, {(shares > 0.1).sum()} of them above 0.1 and so soft "
+                f"annotations; the strongest is “{short(names[0], 60)}” at {shares[0]:.2f}, on "
+                f"{together[0]:,} rows together with it."
+            )
+            at = (exam.name, f"{name} ({part}, {counts[label]:,} rows)")
+            views.append(View(at, summary, _figure(names, shares, counts[columns], together)))
     return views
 
 
-def _seen(
-    exam: Exam, name: str, columns: list[int], shares: np.ndarray, together: np.ndarray
-) -> tuple[str, dict]:
-    names = [exam.labels.names[column].as_py() for column in columns]
-    counts = exam.labels.counts[columns]
-    strong = int((shares > 0.1).sum())
-    said = (
-        f"“{short(name, 60)}” has {len(names)} companions, {strong} of them above 0.1 and so soft "
-        f"annotations; the strongest is “{short(names[0], 60)}” at {shares[0]:.2f}, on {together[0]:,} "
-        "rows together with it."
-    )
-    # Two companions may be cut to the same name: their place keeps them apart.
-    ticks = [f"{place}. {short(n, _NAME_LIMIT)}" for place, n in enumerate(names, start=1)]
+def _figure(names: list[str], shares: np.ndarray, counts: np.ndarray, together: np.ndarray) -> Figure:
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": [plain(tick) for tick in ticks],
+        # Two companions may be cut to the same name: their place keeps them apart.
+        "y": [plain(f"{place}. {short(n, _NAME_LIMIT)}") for place, n in enumerate(names, start=1)],
         "x": [round(float(share), 4) for share in shares],
         "customdata": [[plain(n), int(c), int(t)] for n, c, t in zip(names, counts, together, strict=True)],
         "marker": {"color": COLOURS[1]},
         "hovertemplate": "%{customdata[0]}<br>%{x:.2f} of the label's own visits<br>"
         "%{customdata[1]:,} training rows, %{customdata[2]:,} together<extra></extra>",
     }
-    figure = layout("visits (own = 1)", "", yaxis={"autorange": "reversed"})
-    return said, {"data": [bars], "layout": {**figure, "height": 120 + 28 * len(names)}}
+    axes = layout("visits (own = 1)", "", yaxis={"autorange": "reversed"})
+    return {"data": [bars], "layout": {**axes, "height": 120 + 28 * len(names)}}

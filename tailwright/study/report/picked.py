@@ -1,4 +1,4 @@
-"""Runs picked by hand, as outcomes with names that keep them apart, and the rows that they are judged on."""
+"""Runs picked by hand, as outcomes with unique names, and the rows that they are judged on."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tailwright.study.run.outcomes import Outcome, outcome_of_run
 def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[list[Outcome], dict[str, Exam]]:
     """An outcome for each run folder, and the exam of each dataset by its name.
 
-    Test rows are those of `data`, or of what each run was trained on. Runs that differ in more than their
-    folder does not say, such as the settings of an augmentation, are told apart by the folder's name.
+    Test rows are those of `data`, or of what each run was trained on. Runs that differ in something that
+    titles do not show, such as settings, are told apart by the names of their folders.
     """
     corpora: dict[str, Corpus] = {}
     outcomes: list[Outcome] = []
@@ -35,11 +35,11 @@ def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[lis
         if exams.setdefault(name, Exam(name, corpus)).corpus is not corpus:
             raise InputError(f"found two datasets called {name}", expected="runs on one of them", path=folder)
         outcomes.append(outcome)
-    return _told_apart(outcomes), exams
+    return _with_unique_titles(outcomes), exams
 
 
-def _told_apart(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those that have the title of another get their folder's name, so that each is a line of its own."""
+def _with_unique_titles(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Outcomes of one title get the names of their folders, so that each has a line of its own."""
     titles = [outcome.cell.title for outcome in outcomes]
     named = []
     for outcome, title in zip(outcomes, titles, strict=True):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tailwright import __version__
 from tailwright.errors import InputError
-from tailwright.evaluation.page import paragraph, refuse_unwritable, write_page
 from tailwright.study.compare.comparisons import Comparison, compare_all
+from tailwright.study.page.html import refuse_unwritable, write_page
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.report.closeness import closeness_section
 from tailwright.study.report.cost import cost_section
@@ -20,7 +19,7 @@ from tailwright.study.report.gains import gains_section
 from tailwright.study.report.making import making_section
 from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.neighbours import neighbours_section
-from tailwright.study.report.parts import Section, augmentations_of, colours_of
+from tailwright.study.report.sections import Section, augmentations_of, colours_of
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 
@@ -43,60 +42,44 @@ def write_report(
 
     | argument | |
     |---|---|
-    | `exams` | by the name of the dataset; one for each dataset that an outcome is of |
+    | `exams` | by the name of the dataset; one for each dataset of the outcomes |
     | `metrics` | columns of the table of metrics |
-    | `comparisons` | what `compare_all` gave for them, where that has been done already |
+    | `comparisons` | what `compare_all` gave for these outcomes, if that has been done already |
     | `failed` | titles of cells that failed, each with its error |
     | `left_out` | combinations that were not tried, each with the reason |
     | `command` | what repeats it |
+
+    Sections that have nothing to show are left out, and a line at the top says why.
     """
     if not outcomes:
         raise InputError("found no finished cell", expected="at least one to report on", path=path)
     refuse_unwritable(path)
-    # Said before the work that takes time, not after it.
-    plotly_js()
-    write_page(path, report(outcomes, exams, title, metrics, comparisons, failed or {}, left_out, command))
-
-
-def report(
-    outcomes: Sequence[Outcome],
-    exams: Mapping[str, Exam],
-    title: str,
-    metrics: Sequence[str],
-    comparisons: Sequence[Comparison] | None,
-    failed: Mapping[str, str],
-    left_out: Sequence[str],
-    command: str,
-) -> str:
-    """The whole document. Sections that have nothing to show are named in a line at the end of the lead."""
+    plotly_js()  # if it is missing, that is said before the work and not after it
     colours = colours_of(augmentations_of(outcomes))
     if comparisons is None:
         comparisons = compare_all(outcomes, exams, metrics)
-    asked: dict[str, Section | None] = {
+    sections: dict[str, Section | None] = {
         "metrics": metrics_section(comparisons),
         "gain by label frequency (nothing to compare with: no baseline, or nothing but it)": gains_section(
             outcomes, exams, colours, comparisons[0].against
         ),
-        "label distribution (no added rows are known)": distribution_section(outcomes, colours),
+        "label distribution (no rows were added)": distribution_section(outcomes, colours),
         "training curves (no training logged epochs)": curves_section(outcomes, colours),
         "similarities (no model with text vectors)": closeness_section(outcomes, exams),
         "label graph (no label has a companion)": neighbours_section(exams),
         "predictions": explorer_section(outcomes, exams),
         "cost": cost_section(outcomes, colours),
-        "making": making_section(outcomes, failed, left_out, command),
+        "making": making_section(outcomes, failed or {}, left_out, command),
     }
-    return document(
-        title,
-        _lead(outcomes, comparisons, [why for why, section in asked.items() if section is None]),
-        [section for section in asked.values() if section is not None],
-        footer=f"Made by tailwright {__version__}.",
-    )
+    lead = [f"{_sizes(outcomes)} {verdicts(comparisons)}".rstrip()]
+    missing = [why for why, section in sections.items() if section is None]
+    if missing:
+        lead.append(f"Not here, as there is nothing to show: {'; '.join(missing)}.")
+    write_page(path, document(title, lead, [section for section in sections.values() if section is not None]))
 
 
-def _lead(
-    outcomes: Sequence[Outcome], comparisons: Sequence[Comparison], missing: Sequence[str]
-) -> list[str]:
-    """What was tried and what came out, and which sections are not there and why."""
+def _sizes(outcomes: Sequence[Outcome]) -> str:
+    """What was tried, in numbers."""
     counts = {
         "dataset": len({outcome.cell.dataset for outcome in outcomes}),
         "model": len({outcome.cell.system for outcome in outcomes}),
@@ -104,7 +87,4 @@ def _lead(
         "trained cell": len(outcomes),
     }
     sizes = [f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items()]
-    parts = [paragraph(f"{', '.join(sizes[:-1])}; {sizes[-1]}. {verdicts(comparisons)}".rstrip())]
-    if missing:
-        parts.append(paragraph(f"Not here, as there is nothing to show: {'; '.join(missing)}."))
-    return parts
+    return f"{', '.join(sizes[:-1])}; {sizes[-1]}."

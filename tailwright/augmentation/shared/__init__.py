@@ -1,0 +1,1 @@
+"""What several augmentations share; no method lives here."""

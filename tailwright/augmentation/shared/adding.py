@@ -1,0 +1,50 @@
+"""The new rows of a method, added to a corpus; made once for all trainings that share their work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numba
+import numpy as np
+
+from tailwright.augmentation import RowAugmenter
+from tailwright.code_version import code_version
+from tailwright.data.corpus import Corpus
+from tailwright.data.corpus_folder import load_corpus, save_corpus
+from tailwright.data.dataset import Dataset
+from tailwright.store.shared import content_key, shared
+
+
+def with_new_rows(corpus: Corpus, method: RowAugmenter, *, seed: int, workers: int | None) -> Corpus:
+    """See `tailwright.augment`."""
+    weight = np.float32(method.settings.weight)
+    if not weight:
+        return corpus
+    new = _shared_rows(method, corpus.weighed(), seed=seed, workers=workers or numba.get_num_threads())
+    return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
+
+
+def _shared_rows(method: RowAugmenter, corpus: Corpus, *, seed: int, workers: int) -> Dataset:
+    """The result of `method.new_rows`; see `tailwright.store.shared`.
+
+    Rows are shared whatever the setting `weight`. A method from outside this package is always asked anew,
+    for the version of its code is not known.
+    """
+    kind = type(method)
+    if not kind.__module__.startswith("tailwright."):
+        return method.new_rows(corpus, seed=seed, workers=workers)
+    rows = shared(
+        "rows",
+        lambda: content_key(
+            code_version([kind.__module__]),
+            kind.card.name,
+            repr(replace(method.settings, weight=1.0)),
+            *method.depends_on(),
+            seed,
+            corpus.digest(),
+        ),
+        lambda: Corpus(method.new_rows(corpus, seed=seed, workers=workers), corpus.labels),
+        save_corpus,
+        load_corpus,
+    )
+    return rows.train

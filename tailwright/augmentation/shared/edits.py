@@ -1,0 +1,145 @@
+"""New rows by editing the words of old ones, for `eda` and `wordnet`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from tailwright.augmentation.shared.sources import SourceSettings, rows_made_of, rows_to_augment
+from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.synonym_table import no_synonyms, wordnet_arrays, wordnet_digest
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.spans import character_classes
+from tailwright.data.text.stop_words import ENGLISH, PLAIN
+from tailwright.data.text.words import text_buffers
+from tailwright.kernels.edits import DELETE, INSERT, SWAP, SYNONYMS, Names, Stops, edit_rows
+from tailwright.kernels.edits_original import edit_rows_original
+from tailwright.kernels.spans import mark_words
+from tailwright.settings import Settings, setting
+from tailwright.streams import stream_key
+
+log = logging.getLogger(__name__)
+
+OPERATIONS = {"synonyms": SYNONYMS, "insert": INSERT, "swap": SWAP, "delete": DELETE}
+
+
+@dataclass(frozen=True)
+class EditSettings(Settings):
+    """How the words of a row are edited.
+
+    In the variant `textattack` capitals, punctuation and spaces around an edit stay. The words are visited in
+    random order, and each that can be edited is, until there are enough; none is edited twice.
+
+    In the variant `original` a text is first reduced to lower-case letters a to z and single spaces. A
+    synonym replaces its word everywhere and may be several words; each word is deleted with a probability;
+    nothing is inserted at the end. A text without such a letter gives no row.
+    """
+
+    share: float = setting(
+        0.1,
+        "share of the words of a text that an edit changes, rounded down, but at least one",
+        above=0,
+        most=1,
+    )
+    outputs: int = setting(1, "new rows tried for each source", least=1)
+    variant: Literal["textattack", "original"] = setting(
+        "textattack", "textattack: as TextAttack in 2020, which the GDA paper uses; original: as Wei & Zou"
+    )
+    stop_words: Literal["as-written", "any-case", "none"] = setting(
+        "as-written", "never replaced by synonyms: as-written (the, not The), any-case, or none"
+    )
+    inflections: bool = setting(True, "cars has the synonyms of car, in their base form; else it has none")
+
+
+def edited_rows(
+    corpus: Corpus,
+    name: str,
+    operations: Sequence[str],
+    selection: SourceSettings,
+    settings: EditSettings,
+    *,
+    seed: int,
+    workers: int,
+) -> Dataset:
+    """The new rows of the method `name`: each is a source row, its text changed by one of the operations.
+
+    New rows have the targets, the ignored and excluded pairs and the weight of their source. A text that no
+    edit changes, or that equals another of the same source, gives no row.
+    """
+    train = corpus.train
+    places = rows_to_augment(corpus, selection, seed=seed, workers=workers)
+    texts, sources = edited_texts(
+        train.texts.take(pa.array(places)),
+        train.origin.rows[places],
+        operations,
+        settings,
+        key=stream_key(seed, name),
+        workers=workers,
+    )
+    missing = len(places) * settings.outputs - len(sources)
+    log.info("%s: %d of %d rows are sources of %d new ones", name, len(places), len(train), len(sources))
+    if missing:
+        log.info("%s: %d texts are left out: no word was changed, or a text came twice", name, missing)
+    return rows_made_of(train, places[sources], texts, name)
+
+
+def synonyms_digest(operations: Sequence[str], settings: EditSettings) -> tuple[str, ...]:
+    """What edits depend on beside rows and settings: WordNet's files, if an operation asks for synonyms."""
+    return (wordnet_digest(settings.inflections),) if _needs_synonyms(operations) else ()
+
+
+def edited_texts(
+    texts: pa.LargeStringArray,
+    rows: np.ndarray,
+    operations: Sequence[str],
+    settings: EditSettings,
+    *,
+    key: np.ndarray,
+    synonyms: Names | None = None,
+    workers: int | None = None,
+) -> tuple[pa.LargeStringArray, np.ndarray]:
+    """(edited texts, which of `texts` each was made of), the same for any number of workers.
+
+    `rows` are the texts' row numbers, which determine their draws. `synonyms` are WordNet's unless given,
+    and loaded only if an operation needs them.
+    """
+    offsets, values = text_buffers(texts)
+    original = settings.variant == "original"
+    if synonyms is None:
+        needed = _needs_synonyms(operations)
+        synonyms = wordnet_arrays(settings.variant, settings.inflections) if needed else no_synonyms()
+    arguments: tuple[Any, ...] = (
+        key,
+        np.array([OPERATIONS[operation] for operation in operations]),
+        settings.share,
+        settings.outputs,
+        _stops(settings, synonyms),
+        synonyms,
+    )
+
+    def edit(first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if original:
+            return edit_rows_original(values, offsets, rows, first, last, *arguments)
+        return edit_rows(values, offsets, rows, first, last, *character_classes(), *arguments)
+
+    blocks = run_blocks(edit, row_blocks(offsets, workers))
+    ends = row_offsets([ends for _, ends, _ in blocks])
+    content = joined([content for _, _, content in blocks])
+    edited = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(content))
+    return edited, joined([sources for sources, _, _ in blocks])
+
+
+def _needs_synonyms(operations: Sequence[str]) -> bool:
+    return not {"synonyms", "insert"}.isdisjoint(operations)
+
+
+def _stops(settings: EditSettings, synonyms: Names) -> Stops:
+    listed = PLAIN if settings.variant == "original" else ENGLISH
+    words = arrow_strings(() if settings.stop_words == "none" else listed)
+    return Stops(mark_words(*synonyms[:4], *text_buffers(words)), settings.stop_words == "any-case")

@@ -1,0 +1,106 @@
+"""Which training rows are sources of new rows: those that help rare labels and are fit for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import Dataset, Origin
+from tailwright.data.text.spans import spaced_words
+from tailwright.errors import InputError, quoted
+from tailwright.kernels.draws import coins
+from tailwright.settings import Settings, setting
+from tailwright.streams import stream_key
+
+WEIGHT = "weight of a new row in the loss, times its source row's; the GDA paper finds 0.5 best"
+
+
+@dataclass(frozen=True)
+class SourceSettings(Settings):
+    """Which rows are sources of new rows.
+
+    The GDA paper takes about half of the rows that have 5 to 200 words and none of five media labels (which
+    1 % to 25 % of its rows have), rare labels or not: that is `rows=0.5` with these labels in `omit_labels`.
+    The default here is `tail`, as new rows are made for rare labels, and omits no label, as that depends on
+    the corpus. The seed draws the same rows for every method; a larger share includes a smaller one.
+    """
+
+    rows: Literal["tail", "all"] | float = setting(
+        "tail",
+        "tail: rows with a rare label; all; or a number: this share of all, by the seed",
+        above=0,
+        most=1,
+    )
+    tail_below: int = setting(10, "a label is rare if it has fewer training rows than this", least=1)
+    omit_labels: tuple[str, ...] = setting((), "ids or names of labels whose rows are never sources")
+    omit_share: float = setting(
+        1.0, "rows of labels on more than this share of the rows are no sources either", above=0, most=1
+    )
+    min_words: int = setting(5, "fewest words of a source, split at white space", least=0)
+    max_words: int = setting(200, "most words of a source")
+
+    def check(self) -> None:
+        if self.max_words < self.min_words:
+            raise ValueError(f"max_words must be >= min_words ({self.min_words}), got {self.max_words}")
+
+
+def rows_to_augment(
+    corpus: Corpus, settings: SourceSettings, *, seed: int = 0, workers: int = 1
+) -> np.ndarray:
+    """Places in `corpus.train` of the sources, ascending. Only original rows are sources."""
+    train = corpus.train
+    words = spaced_words(train.texts, threads=workers)
+    fit = train.origin.is_original() & (words >= settings.min_words) & (words <= settings.max_words)
+    omitted = omitted_labels(corpus, settings)
+    if omitted.any():
+        fit &= ~_carry(train.targets, omitted)
+    if settings.rows == "tail":
+        learnt = train.learnt_targets() if train.ignored.nnz else train.targets
+        fit &= _carry(learnt, corpus.labels.counts < settings.tail_below)
+    elif settings.rows != "all":
+        fit &= coins(stream_key(seed, "rows-to-augment"), train.origin.rows, float(settings.rows))
+    return np.flatnonzero(fit)
+
+
+def rows_made_of(train: Dataset, sources: np.ndarray, texts: pa.LargeStringArray, method: str) -> Dataset:
+    """A row for each text, with all other columns of its source, a place in `train`."""
+    return Dataset(
+        texts,
+        train.targets[sources],
+        train.weights[sources],
+        train.ignored[sources],
+        train.excluded[sources],
+        Origin.made_by(method, train.origin.rows[sources]),
+    )
+
+
+def omitted_labels(corpus: Corpus, settings: SourceSettings) -> np.ndarray:
+    """(labels,) bool: labels whose rows are no sources."""
+    rows = int(corpus.train.origin.is_original().sum())
+    omitted: np.ndarray = corpus.labels.counts > settings.omit_share * rows
+    for label in settings.omit_labels:
+        omitted |= _named(corpus.labels, label)
+    return omitted
+
+
+def _named(labels: LabelSpace, label: str) -> np.ndarray:
+    """(labels,) bool: the label with that id, else all with that name; none is an InputError."""
+    column = labels.index_of_id.get(label)
+    if column is not None:
+        return np.arange(len(labels)) == column
+    named = np.array([name == label for name in labels.names.to_pylist()], dtype=bool)
+    if not named.any():
+        raise InputError(f"omit_labels: no label {quoted(label)}", expected="the id or name of a label")
+    return named
+
+
+def _carry(targets: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
+    """(rows,) bool: which rows have one of these labels."""
+    counted = np.concatenate([[0], np.cumsum(labels[targets.indices])])
+    carried: np.ndarray = counted[targets.indptr[1:]] > counted[targets.indptr[:-1]]
+    return carried

@@ -1,0 +1,162 @@
+"""The targets of a batch: what its rows are to learn of which labels, in the one form that all losses take.
+
+A pair of row and label is a positive with a target in (0, 1], ignored (it gives no loss), or neither: a
+negative with the target 0. A pair that is stored as a positive and as ignored is ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from tailwright.data.dataset import Dataset
+from tailwright.data.pairs import CsrParts, checked, csr_parts, row_ids
+from tailwright.kernels.bags import gather_rows
+from tailwright.kernels.group_targets import IGNORED, group_targets
+
+
+@dataclass(frozen=True, eq=False)
+class BatchTargets:
+    """The positives and the ignored pairs of each row as CSR, labels ascending within a row."""
+
+    starts: np.ndarray  # (rows + 1,) int64: where each row's positives start
+    labels: np.ndarray  # (positives,) int32
+    values: np.ndarray  # (positives,) float32 in (0, 1]
+    ignored_starts: np.ndarray  # (rows + 1,) int64
+    ignored: np.ndarray  # (ignored pairs,) int32: labels
+    weights: np.ndarray  # (rows,) float32: the factor on a row's loss
+
+    def __post_init__(self) -> None:
+        rows = len(self.weights)
+        for name, starts, labels in (
+            ("labels", self.starts, self.labels),
+            ("ignored", self.ignored_starts, self.ignored),
+        ):
+            if len(starts) != rows + 1 or int(starts[-1]) != len(labels):
+                raise ValueError(f"{name} must be CSR of {rows} rows, got {len(starts) - 1}")
+        if len(self.values) != len(self.labels):
+            raise ValueError(f"values must be as many as labels, {len(self.labels)}, got {len(self.values)}")
+
+    @staticmethod
+    def of(data: Dataset) -> BatchTargets:
+        """Those of all rows of a dataset."""
+        return TargetRows(data)(np.arange(len(data)))
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """(positives,) int64: the row of each positive."""
+        return rows_of(self.starts)
+
+    @cached_property
+    def ignored_rows(self) -> np.ndarray:
+        """(ignored pairs,) int64: the row of each ignored pair."""
+        return rows_of(self.ignored_starts)
+
+    def is_learnt(self) -> np.ndarray:
+        """(positives,) bool: which positives give a loss, because they are not ignored as well."""
+        if not len(self.ignored) or not len(self.labels):
+            return np.ones(len(self.labels), dtype=bool)
+        width = np.int64(max(self.labels.max(), self.ignored.max())) + 1
+        return np.isin(self.rows * width + self.labels, self.ignored_rows * width + self.ignored, invert=True)
+
+    def learnt(self) -> BatchTargets:
+        """The same without the positives that are ignored."""
+        kept = self.is_learnt()
+        if kept.all():
+            return self
+        starts = starts_of(self.rows[kept], len(self))
+        return replace(self, starts=starts, labels=self.labels[kept], values=self.values[kept])
+
+    def among(self, labels: np.ndarray) -> BatchTargets:
+        """The pairs of these labels (distinct, ascending), each label numbered by its place among them."""
+        starts, places, kept = _places(self.starts, self.labels, labels)
+        ignored_starts, ignored, _ = _places(self.ignored_starts, self.ignored, labels)
+        return BatchTargets(starts, places, self.values[kept], ignored_starts, ignored, self.weights)
+
+    def of_groups(self, group_of: np.ndarray, groups: int) -> BatchTargets:
+        """The targets of groups of labels; `group_of` (labels,) int32 is -1 for a label in no group.
+
+        A group's target is the largest of its labels' targets that give a loss. A group with ignored labels
+        and no such target is ignored: nobody knows whether it is right.
+        """
+        starts, members, values = group_targets(
+            self.starts, self.labels, self.values, self.ignored_starts, self.ignored, group_of, groups
+        )
+        rows = rows_of(starts)
+        order = np.lexsort((members, rows))
+        rows, members, values = rows[order], members[order], values[order]
+        positive, ignored = values != IGNORED, values == IGNORED
+        return BatchTargets(
+            starts_of(rows[positive], len(self)),
+            members[positive],
+            values[positive],
+            starts_of(rows[ignored], len(self)),
+            members[ignored],
+            self.weights,
+        )
+
+
+class TargetRows:
+    """Gathers the targets of some rows of a dataset."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.labels = data.labels
+        self._targets, self._ignored, self._weights = (
+            csr_parts(data.targets),
+            csr_parts(data.ignored),
+            data.weights,
+        )
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    def __call__(self, rows: np.ndarray) -> BatchTargets:
+        """Those of the rows at these places, in that order."""
+        ignored_starts, ignored, _ = gather_rows(*self._ignored, rows)
+        return BatchTargets(*gather_rows(*self._targets, rows), ignored_starts, ignored, self._weights[rows])
+
+    def counts(self) -> np.ndarray:
+        """(labels,) int64: the rows that carry each label."""
+        return np.bincount(self._targets[1], minlength=self.labels)
+
+
+def of_groups(data: Dataset, group_of: np.ndarray, groups: int) -> Dataset:
+    """The rows with groups of labels as their labels, by the rule of `BatchTargets.of_groups`.
+
+    A group is excluded from evaluation if one of its labels is and none of its labels is a target.
+    """
+    targets = BatchTargets.of(data).of_groups(group_of, groups)
+    shape = (len(data), groups)
+    positives = sparse.csr_array((targets.values, targets.labels, targets.starts), shape=shape)
+    ones = np.ones(len(targets.ignored), dtype=np.float32)
+    ignored = sparse.csr_array((ones, targets.ignored, targets.ignored_starts), shape=shape)
+    excluded = np.unique(row_ids(data.excluded) * np.int64(groups) + group_of[data.excluded.indices])
+    excluded = np.setdiff1d(excluded, targets.rows * np.int64(groups) + targets.labels)
+    rows, members = np.divmod(excluded, groups)
+    barred = sparse.csr_array((np.ones(len(rows), dtype=np.float32), (rows, members)), shape=shape)
+    return replace(data, targets=checked(positives), ignored=checked(ignored), excluded=checked(barred))
+
+
+def rows_of(starts: np.ndarray) -> np.ndarray:
+    """(entries,) int64: the row of each entry of a CSR matrix whose rows start there."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def starts_of(rows: np.ndarray, count: int) -> np.ndarray:
+    """(count + 1,) int64: where each row starts among entries that ascend by row."""
+    return np.searchsorted(rows, np.arange(count + 1)).astype(np.int64)
+
+
+def _places(starts: np.ndarray, labels: np.ndarray, among: np.ndarray) -> CsrParts:
+    """CSR rows with places `among` (ascending) instead of labels, and which entries are among it."""
+    places = np.searchsorted(among, labels)
+    kept = places < len(among)
+    kept[kept] = among[places[kept]] == labels[kept]
+    before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+    return before[starts], places[kept].astype(np.int32), kept

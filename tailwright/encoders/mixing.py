@@ -1,0 +1,71 @@
+"""The hidden door: what an augmentation does inside one forward pass, at a mix point that the network names.
+
+| mix point | activations | of |
+|---|---|---|
+| `embeddings` | (rows, tokens, width) | word or token embeddings |
+| `layer-1`, `layer-2`, ... | (rows, tokens, width) | the output of that layer of the encoder |
+| `output` | (rows, tokens, width) or (rows, width) | the encoder's output |
+| `contexts` | (rows, labels, width) | the context vectors of label attention, a block of labels at a time |
+| `hidden` | (rows, labels, units) | the first hidden layer of a head that all labels share, likewise |
+| `pairs` | (pairs, width) | context vectors of the pairs of row and label that the mixing asks for |
+
+At every point but `pairs` a mixing maps the activations of all rows to mixed ones (`activations`), linearly,
+and the rows then learn the mixing's `targets`. At `pairs` it asks for the context vectors of some pairs, and
+says which pairs are replaced: by which vectors, with which targets (`replaced_pairs`). All other pairs stay
+as they are, and no context vector is made for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import torch
+
+from tailwright.data.batch_targets import BatchTargets
+
+# The context vectors (pairs, width) of the labels (pairs,) in the rows (pairs,) of the batch, with a graph.
+ContextVectors: TypeAlias = Callable[[np.ndarray, np.ndarray], torch.Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class ReplacedPairs:
+    """Pairs of row and label whose context vector and target are replaced; a pair is there at most once."""
+
+    rows: np.ndarray  # (pairs,) int64
+    labels: np.ndarray  # (pairs,) int64
+    contexts: torch.Tensor  # (pairs, width)
+    targets: np.ndarray  # (pairs,) float32 in [0, 1]
+
+
+class Mixing(Protocol):
+    """One batch's mixing at one point."""
+
+    @property
+    def point(self) -> str: ...
+
+    @property
+    def targets(self) -> BatchTargets:
+        """What the rows learn."""
+        ...
+
+    def activations(
+        self, states: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The mixed activations, rows first, and the mask of their tokens; for every point but `pairs`."""
+        ...
+
+    def replaced_pairs(self, contexts: ContextVectors) -> ReplacedPairs:
+        """The pairs that are replaced; for the point `pairs`."""
+        ...
+
+
+def mixed_at(
+    point: str, mixing: Mixing | None, states: torch.Tensor, mask: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The activations at a mix point: mixed if that is the mixing's point, else as they are."""
+    if mixing is None or mixing.point != point:
+        return states, mask
+    return mixing.activations(states, mask)

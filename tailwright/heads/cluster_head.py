@@ -1,0 +1,100 @@
+"""One classifier for each cluster of labels, all of them trained on every row.
+
+The loss is the mean binary cross-entropy over all cells (batch, clusters). It is computed in blocks of
+clusters: the logits of a block become their own gradient while they are still in the processor's cache, and
+go into the two products of the backward pass at once. So a step costs three matrix products, and nothing of
+the size of batch x clusters is ever held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tailwright.data.batch_targets import BatchTargets
+from tailwright.encoders.row_table import RowTable
+
+CLUSTERS_A_BLOCK = 2048
+
+
+class ClusterHead(nn.Module):
+    """The classifiers of clusters, w x + b each."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        """`table` (clusters, width + 1) float32: vectors, and biases in the last column."""
+        super().__init__()
+        self.table = RowTable(table)
+
+    def forward(self, queries: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+        """The loss of `queries` (batch, width); the labels of `targets` are clusters."""
+        rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+        return cluster_loss(rows, self.table(np.arange(len(self.table))), targets)
+
+
+def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s, with s = rows @ table.T.
+
+    rows: (batch, n), table: (clusters, n). Ignored cells give neither loss nor gradient.
+    """
+    loss: torch.Tensor = _ClusterLoss.apply(rows, table, targets.learnt())  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _ClusterLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+        weights = torch.from_numpy(targets.weights)
+        positives = _Cells.by_cluster(targets.rows, targets.labels)
+        ignored = _Cells.by_cluster(targets.ignored_rows, targets.ignored)
+        value = torch.from_numpy(targets.values)[positives.order] * weights[positives.rows]
+        scale = 1 / max(len(rows) * len(table), 1)
+        row_gradient, table_gradient = torch.zeros_like(rows), torch.empty_like(table)
+        total = 0.0
+        for start in range(0, len(table), CLUSTERS_A_BLOCK):
+            block = table[start : start + CLUSTERS_A_BLOCK]
+            learnt, silent = (cells.within(start, start + len(block)) for cells in (positives, ignored))
+            logits = rows @ block.T  # (batch, block)
+            at_positives = positives.rows[learnt], positives.clusters[learnt] - start
+            at_ignored = ignored.rows[silent], ignored.clusters[silent] - start
+            losses = functional.softplus(logits)
+            losses[at_ignored] = 0
+            total += float(losses.sum(1) @ weights) - float(logits[at_positives] @ value[learnt])
+            gradient = logits.sigmoid_().mul_(weights[:, None])
+            gradient[at_positives] -= value[learnt]
+            gradient[at_ignored] = 0
+            row_gradient.addmm_(gradient, block)
+            torch.mm(gradient.T, rows, out=table_gradient[start : start + len(block)])
+        context.save_for_backward(row_gradient.mul_(scale), table_gradient.mul_(scale))
+        return torch.tensor(total * scale)
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        row_gradient, table_gradient = context.saved_tensors
+        factor = float(gradients[0])
+        if factor != 1:  # it nearly always is 1; a pass over the table's gradient is worth saving
+            row_gradient, table_gradient = factor * row_gradient, factor * table_gradient
+        return row_gradient, table_gradient, None
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells (row, cluster), ascending by cluster."""
+
+    rows: torch.Tensor  # (cells,) int64
+    clusters: torch.Tensor  # (cells,) int64
+    order: torch.Tensor  # (cells,) int64: the place of each before sorting
+
+    @staticmethod
+    def by_cluster(rows: np.ndarray, clusters: np.ndarray) -> _Cells:
+        order = np.argsort(clusters, kind="stable")
+        return _Cells(*map(torch.from_numpy, (rows[order], clusters[order].astype(np.int64), order)))
+
+    def within(self, start: int, end: int) -> slice:
+        """The places of the clusters from `start` up to `end`."""
+        first, last = np.searchsorted(self.clusters.numpy(), [start, end])
+        return slice(int(first), int(last))

@@ -1,0 +1,203 @@
+"""What sections of a report are made of: HTML, and plots with choices, as plain JSON for Plotly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from markupsafe import Markup
+
+from tailwright.study.page.html import render
+from tailwright.study.plan.cells import BASELINE
+from tailwright.study.run.outcomes import Outcome
+
+Figure: TypeAlias = dict[str, Any]  # {"data": traces, "layout": layout}, as Plotly.newPlot takes them
+Place: TypeAlias = tuple[
+    str, ...
+]  # dataset, share of the training rows, system, augmentation; or the first of these
+
+# Mid-tones that can be told apart, on a dark page too and by most of the colour-blind; the first is grey.
+COLOURS = (
+    "#8a94a0",
+    "#2f7fc1",
+    "#d97b29",
+    "#1b9e77",
+    "#b8548a",
+    "#8577d6",
+    "#b8961f",
+    "#d1495b",
+    "#2aa3b5",
+    "#7d8f3a",
+)
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down", "pentagon")
+HEIGHT = 420
+
+
+@dataclass(frozen=True)
+class View:
+    """One plot of several: the value of each choice that leads to it, its summary, and the plot."""
+
+    at: tuple[str, ...]
+    words: str
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class Views:
+    """Plots of which one is shown at a time; `dimensions` name the choices, the first view is seen first."""
+
+    name: str
+    dimensions: tuple[str, ...]
+    views: tuple[View, ...]
+
+    def __post_init__(self) -> None:
+        for view in self.views:
+            if len(view.at) != len(self.dimensions):
+                raise ValueError(
+                    f"a view of {self.name} must have {len(self.dimensions)} choices, got {view.at}"
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the page's script."""
+        views = [{"at": view.at, "words": view.words, "figure": view.figure} for view in self.views]
+        return {"dimensions": self.dimensions, "views": views}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, its HTML, and the plots that the HTML has boxes for."""
+
+    anchor: str
+    title: str
+    html: Markup
+    views: tuple[Views, ...] = ()
+    scripts: Mapping[str, Any] = field(default_factory=dict)  # id to plain values for the page's script
+
+
+def section_of_views(
+    anchor: str, title: str, about: str, views: Sequence[View], *dimensions: str
+) -> Section | None:
+    """One plot with choices, under a sentence that says what is drawn; None if there is no view."""
+    if not views:
+        return None
+    box = Views(anchor, dimensions, tuple(views))
+    return Section(anchor, title, render(__package__, "views.html.j2", about=about, box=box), (box,))
+
+
+def line(
+    name: str, x: Sequence[Any], y: Sequence[Any], colour: str, hover: str, width: float = 2.5, **more: Any
+) -> dict[str, Any]:
+    """A line of a plot; `hover` is Plotly's template for a point, `more` are other fields of the trace."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(name),
+        "x": x,
+        "y": y,
+        "hovertemplate": f"{hover}<extra>%{{fullData.name}}</extra>",
+        **more,
+        "line": {"color": colour, "width": width, **more.get("line", {})},
+    }
+
+
+def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
+    """What all plots share: no background, the legend above, axes that make room for their names.
+
+    `more` are settings of Plotly's layout; those of `xaxis` and `yaxis` join the shared ones.
+    """
+    axes = {
+        name: {"title": {"text": plain(title)}, "automargin": True, **more.pop(name, {})}
+        for name, title in (("xaxis", x), ("yaxis", y))
+    }
+    shared = {
+        "height": HEIGHT,
+        "autosize": True,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "margin": {"l": 56, "r": 16, "t": 24, "b": 48},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "hovermode": "closest",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": COLOURS[0], "activecolor": COLOURS[1]},
+    }
+    return {**shared, **axes, **more}
+
+
+def plain(text: object) -> str:
+    """A text that Plotly shows as it is; it would read some HTML in it.
+
+    >>> plain("<b>x</b> & y")
+    '&lt;b&gt;x&lt;/b&gt; &amp; y'
+    """
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def short(text: str, limit: int) -> str:
+    """A text cut to a length.
+
+    >>> short("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def in_words(augmentation: str) -> str:
+    """What an augmentation is called in a sentence."""
+    return "no augmentation" if augmentation == BASELINE else augmentation
+
+
+def colours_of(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each name, the same all over a report; grey is the baseline's."""
+    others = [name for name in names if name != BASELINE]
+    coloured = {name: COLOURS[1 + place % (len(COLOURS) - 1)] for place, name in enumerate(others)}
+    return {BASELINE: COLOURS[0], **coloured}
+
+
+def translucent(colour: str, share: float) -> str:
+    """A colour, partly transparent.
+
+    >>> translucent("#ff8000", 0.2)
+    'rgba(255,128,0,0.2)'
+    """
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{share:g})"
+
+
+def percent(fraction: float) -> str:
+    """A share of the training rows as the report names it.
+
+    >>> percent(0.05), percent(1.0), percent(0.125)
+    ('5 %', '100 %', '12.5 %')
+    """
+    return f"{100 * fraction:g} %"
+
+
+def augmentations_of(outcomes: Sequence[Outcome]) -> list[str]:
+    """Every augmentation, the baseline first, the others in the order of their names."""
+    names = {outcome.cell.augmentation for outcome in outcomes}
+    return sorted(names, key=lambda name: (name != BASELINE, name))
+
+
+def by_place(outcomes: Sequence[Outcome]) -> dict[Place, list[Outcome]]:
+    """The outcomes at each place, by seed: the cells that differ in nothing but their seed.
+
+    Datasets by name, the largest share first, systems by name, the baseline before what is added to it.
+    """
+    groups: dict[tuple[str, float, str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        cell = outcome.cell
+        groups.setdefault((cell.dataset, cell.fraction, cell.system, cell.augmentation), []).append(outcome)
+    order = sorted(groups, key=lambda at: (at[0], -at[1], at[2], at[3] != BASELINE, at[3]))
+    return {
+        (at[0], percent(at[1]), *at[2:]): sorted(groups[at], key=lambda outcome: outcome.cell.seed)
+        for at in order
+    }
+
+
+def grouped(places: Mapping[Place, list[Outcome]], first: int) -> dict[Place, dict[Place, list[Outcome]]]:
+    """The places that share their `first` names, each under the names that are left."""
+    groups: dict[Place, dict[Place, list[Outcome]]] = {}
+    for at, outcomes in places.items():
+        groups.setdefault(at[:first], {})[at[first:]] = outcomes
+    return groups

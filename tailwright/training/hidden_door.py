@@ -1,0 +1,46 @@
+"""The hidden door: augmentations that mix activations inside the forward pass, and where they may do so.
+
+For every batch each of them says which forward passes are made of it: plain ones, and ones with a `Mixing` at
+one of the network's mix points (`tailwright.encoders.mixing`). The loss of the batch is the mean over all
+passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from tailwright.data.batch_targets import BatchTargets
+from tailwright.encoders.mixing import Mixing
+
+
+class HiddenMix(Protocol):
+    """What a hidden-door augmentation does with every batch.
+
+    It draws from `random` alone. A None is a plain pass; no pass at all leaves the batch to the other mixes,
+    or to one plain pass.
+    """
+
+    def __call__(
+        self, targets: BatchTargets, *, epoch: int, random: np.random.Generator
+    ) -> Sequence[Mixing | None]: ...
+
+
+class HiddenDoor:
+    """The mixes of one phase of training."""
+
+    def __init__(self, mixes: Sequence[HiddenMix] = ()) -> None:
+        self.mixes = tuple(mixes)
+
+    def passes(
+        self, targets: BatchTargets, *, epoch: int, random: np.random.Generator
+    ) -> Sequence[Mixing | None]:
+        """The forward passes of a batch; `random` is the batch's stream, which is left as it is."""
+        if not self.mixes:
+            return (None,)
+        # A stream far behind what the batch itself draws, so that a mix disturbs no dropout mask.
+        own = np.random.Generator(random.bit_generator.jumped())  # type: ignore[attr-defined]
+        passes = [one for mix in self.mixes for one in mix(targets, epoch=epoch, random=own)]
+        return passes or (None,)
