@@ -64,7 +64,7 @@ def test_explain_names_the_neighbours_with_their_weights(corpus, capsys, label):
     run(corpus, "--explain", label)
     words = capsys.readouterr().out
     assert "red shoes (id 1) is on 8 training rows." in words
-    assert "Of 400 hops from it so many end at:" in words
+    assert "Where 400 hops from it end:" in words
     (blue,) = (line.split() for line in words.splitlines() if line.startswith("blue shoes"))
     assert blue[-2:] == ["8", "6"]
     run(corpus, "--explain", label, "--json", "--method", "series")
@@ -80,7 +80,7 @@ def test_explain_says_why_a_label_has_no_neighbours(corpus, capsys):
     run(corpus, "--explain", "1", "--head-cut", 7)
     assert "more than 7 (--head-cut), so it has only itself" in capsys.readouterr().out
     run(corpus, "--explain", "1", "--method", "series")
-    assert "Of all hops from it, on average, so many end at:" in capsys.readouterr().out
+    assert "Where hops from it end, on average:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("label", ["1", "5"])
