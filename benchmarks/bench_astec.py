@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import common
+from tailwright.models.astec.settings import AstecSettings
 
 import tailwright as tw
-from tailwright.models.astec.settings import AstecSettings
 from tailwright.settings import settings_from
 
 VARIANTS = ("none", "gandalf", "gandalf-hard", "labelmix", "labelmix-hard")

@@ -71,6 +71,7 @@ def peer(release: str, texts: dict[str, list[str]], words: list[str], seconds: f
 def agreement(words: list[str], theirs: dict[str, list[str]]) -> dict[str, int]:
     """Words by whether both have the same names of one word for them, names in other capitals left out."""
     from tailwright.data.inflections import inflected_synonyms, read_exceptions
+
     from tailwright.data.wordnet import load_wordnet
     from tailwright.data.wordnet_files import find_wordnet
 
@@ -91,9 +92,9 @@ def main() -> None:
     import numpy as np
     import pyarrow as pa
     from numba import get_num_threads
+    from tailwright.augmentation._edits import EditSettings, edited_texts
 
     import tailwright as tw
-    from tailwright.augmentation._edits import EditSettings, edited_texts
     from tailwright.augmentation.eda import Eda
     from tailwright.augmentation.wordnet import WordNet
     from tailwright.data.dataset import arrow_strings

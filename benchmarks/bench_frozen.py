@@ -22,6 +22,7 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from tailwright.models.shared.text_network import FlatPhase
 from text_rows import DATASET, some_rows
 
 from tailwright.data import Corpus
@@ -30,7 +31,6 @@ from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, Read, RowReader, read
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.models import models
-from tailwright.models.shared.text_network import FlatPhase
 from tailwright.training.loop import run_phases
 from tailwright.training.workplace import Workplace
 

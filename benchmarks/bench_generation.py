@@ -49,12 +49,13 @@ def by_transformers(
 
 
 def generator_and_sources(name: str, arguments: argparse.Namespace) -> tuple[Any, Sequence[str]]:
-    import tailwright
     from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
+    from tailwright.language.tuning_settings import TuningSettings
+
+    import tailwright
     from tailwright.language.causal import load_causal
     from tailwright.language.pairs import TextPairs
     from tailwright.language.tuning import tuned_generator
-    from tailwright.language.tuning_settings import TuningSettings
     from tailwright.pretrained import weights_folder
 
     corpus = tailwright.read(common.data_folder() / name)

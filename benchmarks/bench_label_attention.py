@@ -20,9 +20,9 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from tailwright.heads.batch_targets import BatchTargets
 from torch.nn import functional
 
-from tailwright.heads.batch_targets import BatchTargets
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.streams import stream
 

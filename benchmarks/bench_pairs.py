@@ -17,9 +17,9 @@ from difflib import SequenceMatcher
 import common
 import numpy as np
 import pyarrow as pa
+from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
 
 import tailwright as tw
-from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.similarity import similar_above, similar_pairs
 from tailwright.streams import stream

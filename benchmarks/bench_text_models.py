@@ -30,15 +30,15 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from tailwright.models.attentionxml.forms import FlatAttention
+from tailwright.models.shared.encoder_settings import EncoderSettings
+from tailwright.models.shared.text_network import FlatNetwork, FlatPhase
 from text_rows import DATASET, some_rows
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from tailwright.data import Corpus
 from tailwright.encoders.reading import read
 from tailwright.models import models
-from tailwright.models.attentionxml.forms import FlatAttention
-from tailwright.models.shared.encoder_settings import EncoderSettings
-from tailwright.models.shared.text_network import FlatNetwork, FlatPhase
 from tailwright.training.batches import batch_stream
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.workplace import Workplace

@@ -19,14 +19,14 @@ from typing import Any
 import common
 import numpy as np
 import torch
+from tailwright.language.lora import with_lora
+from tailwright.language.sequences import Sequences, padded, sequences_of
+from tailwright.language.token_loss import token_loss
 
 import tailwright as tw
 from tailwright.encoders.token_batches import bucketed_order, chunks, padding_share
 from tailwright.language.causal import load_causal
-from tailwright.language.lora import with_lora
 from tailwright.language.pairs import TextPairs
-from tailwright.language.sequences import Sequences, padded, sequences_of
-from tailwright.language.token_loss import token_loss
 from tailwright.language.tuning import TuningSettings
 from tailwright.pretrained import weights_folder
 from tailwright.store import writing

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwright.augmentation import Augmenter, BatchAugmenter, RowAugmenter, augmenter, augmenters
+from tailwright.augmentation import (
+    Augmenter,
+    BatchAugmenter,
+    HiddenAugmenter,
+    RowAugmenter,
+    augmenter,
+    augmenters,
+)
 from tailwright.checks.batch_door import check_batch_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.hidden_door import check_hidden_augmenter
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -20,13 +28,15 @@ def check_augmenter(method: str | Augmenter) -> None:
     A method that is given by its name has the settings that it calls `quick`.
     """
     chosen = augmenter(method, augmenters.get(method).quick) if isinstance(method, str) else method
-    doors = {"rows": RowAugmenter, "batch": BatchAugmenter}
+    doors = {"rows": RowAugmenter, "batch": BatchAugmenter, "hidden": HiddenAugmenter}
     fits = isinstance(chosen, doors.get(chosen.card.door, ()))
     require(fits, f"its card says door {chosen.card.door!r}, and it does not enter there")
     if isinstance(chosen, RowAugmenter):
         check_row_augmenter(chosen)
     elif isinstance(chosen, BatchAugmenter):
         check_batch_augmenter(chosen)
+    elif isinstance(chosen, HiddenAugmenter):
+        check_hidden_augmenter(chosen)
 
 
 def check_row_augmenter(augmenter: RowAugmenter) -> None:

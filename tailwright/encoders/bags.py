@@ -1,8 +1,8 @@
 """Embedding bags: the vector of a text is the weighted sum of its words' vectors.
 
 `Bags` are the texts, as sparse rows of word weights. `bag_sum` multiplies them with a matrix of word vectors,
-forward and backward in sparse kernels; `share_words` numbers the words of a batch so that the matrix need
-only hold those.
+forward and backward in sparse kernels. `share_words` numbers the words of a batch, so that this matrix holds
+only those. `EmbeddingBags` is the module made of the three.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from torch import nn
 
+from tailwright.encoders.row_table import RowTable
 from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
 from tailwright.kernels.csr import transposed
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Rows of (word, weight): the parts of a CSR matrix in the types that the kernels take."""
+    """Rows of (word, weight): the arrays of a CSR matrix in the types that the kernels take."""
 
     indptr: np.ndarray  # (rows + 1,) int64
     words: np.ndarray  # (stored,) int32
@@ -29,7 +31,7 @@ class Bags:
 
     @staticmethod
     def of(matrix: sparse.csr_array) -> Bags:
-        """The bags that the rows of a sparse matrix are."""
+        """The rows of a sparse matrix."""
         return Bags(
             np.require(matrix.indptr, np.int64, ["C", "W"]),
             np.require(matrix.indices, np.int32, ["C", "W"]),
@@ -48,26 +50,42 @@ class Bags:
         return Bags(*gather_rows(self.indptr, self.words, self.weights, np.asarray(rows, dtype=np.int64)))
 
     def slice(self, start: int, end: int) -> Bags:
-        """The bags start..end without a copy of their words."""
+        """The bags from `start` up to `end`, without a copy of their words."""
         first, last = self.indptr[start], self.indptr[end]
         return Bags(self.indptr[start : end + 1] - first, self.words[first:last], self.weights[first:last])
 
     def sum(self, table: np.ndarray) -> np.ndarray:
-        """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width), no gradient."""
+        """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width), without a gradient."""
         out = np.empty((len(self), table.shape[1]), dtype=np.float32)
         sum_rows(self.indptr, self.words, self.weights, table, out)
         return out
 
 
-def share_words(parts: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, list[Bags]]:
-    """The distinct words of all parts, sorted, and the parts with their words numbered by place among them.
+class EmbeddingBags(nn.Module):
+    """Word vectors, and weighted sums of them."""
 
-    `scratch` is an int32 array over all words, filled with -1 and left so.
+    def __init__(self, vectors: np.ndarray) -> None:
+        """`vectors` (words, width) float32 is what the words start at."""
+        super().__init__()
+        self.table = RowTable(vectors)
+        self._scratch = np.full(len(vectors), -1, dtype=np.int32)
+
+    def forward(self, *bags: Bags) -> tuple[torch.Tensor, ...]:
+        """(rows, width) for each of `bags`. In training this is called once a batch, with all that it reads."""
+        words, numbered = share_words(bags, self._scratch)
+        vectors = self.table(words)
+        return tuple(bag_sum(vectors, some) for some in numbered)
+
+
+def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, list[Bags]]:
+    """The distinct words of all `bags`, sorted, and the bags with each word replaced by its place among them.
+
+    `scratch` is an int32 array over all words, filled with -1 before and after.
     """
-    words, local = number_locally(np.concatenate([part.words for part in parts]), scratch)
-    ends = np.cumsum([len(part.words) for part in parts])
-    numbered = np.split(local, ends[:-1])
-    return words, [Bags(p.indptr, w, p.weights) for p, w in zip(parts, numbered, strict=True)]
+    words, places = number_locally(np.concatenate([some.words for some in bags]), scratch)
+    ends = np.cumsum([len(some.words) for some in bags])
+    numbered = np.split(places, ends[:-1])
+    return words, [Bags(b.indptr, w, b.weights) for b, w in zip(bags, numbered, strict=True)]
 
 
 def bag_sum(table: torch.Tensor, bags: Bags) -> torch.Tensor:

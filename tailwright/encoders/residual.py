@@ -1,67 +1,62 @@
-"""A residual block under a spectral norm: x + relu(W x / s + b), with s the largest singular value of W.
+"""A linear layer under a spectral norm, W x / s + b with s the largest singular value of W, and a residual layer.
 
-s is followed by one step of power iteration a training step; the two vectors of that iteration are part of
-the state, so a resumed training has the same s. W starts as the identity, whose s is 1, and b at zero.
+In training every forward pass takes one step of power iteration towards s. The two vectors of that iteration
+are buffers, so a resumed training has the same s. W starts as the identity, whose s is 1, and b at zero.
+`torch.nn.utils.parametrizations.spectral_norm` computes the same, up to rounding, but starts from vectors
+that torch draws. A test compares the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 
+from tailwright.encoders.dropout import kept_cells
 from tailwright.streams import stream
 
 
-@dataclass(frozen=True, eq=False)
-class SpectralResidual:
-    """The block's state: what is learnt, and the left and right vector of the power iteration."""
+class SpectralLinear(nn.Module):
+    """W x / s + b, of the width of x."""
 
-    weight: torch.Tensor  # (width, width)
-    bias: torch.Tensor  # (width,)
-    vectors: torch.Tensor  # (2, width), never trained
+    vectors: torch.Tensor  # (2, width): the left and the right vector of the power iteration
 
-    @staticmethod
-    def new(width: int, seed: int, name: str) -> SpectralResidual:
-        """A block that adds relu(x); `name` is the stream that the first vectors are drawn from."""
+    def __init__(self, width: int, seed: int, name: str) -> None:
+        """`name` is the stream that the first vectors are drawn from."""
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(width))
+        self.bias = nn.Parameter(torch.zeros(width))
         drawn = stream(seed, name).standard_normal((2, width), dtype=np.float32)
-        vectors = functional.normalize(torch.from_numpy(drawn), dim=1)
-        return SpectralResidual(torch.eye(width), torch.zeros(width), vectors)
+        self.register_buffer("vectors", functional.normalize(torch.from_numpy(drawn), dim=1))
 
-    def parts(self, prefix: str) -> Mapping[str, torch.Tensor]:
-        """The tensors by name, for a checkpoint."""
-        return {
-            f"{prefix}.weight": self.weight,
-            f"{prefix}.bias": self.bias,
-            f"{prefix}.vectors": self.vectors,
-        }
-
-    def __call__(self, x: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-        """(rows, width) in training: one step of the power iteration, and dropout by `kept` on the branch."""
-        weight = self.weight.detach()
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(rows, width)."""
+        if not self.training:
+            # In two steps: from 300 columns on, `linear` rounds otherwise.
+            return x @ self.normalised().T + self.bias
         with torch.no_grad():
-            self.vectors[0] = functional.normalize(weight @ self.vectors[1], dim=0)
-            self.vectors[1] = functional.normalize(weight.T @ self.vectors[0], dim=0)
-        largest = self.vectors[0].clone() @ self.weight @ self.vectors[1].clone()
-        return x + kept * functional.relu(functional.linear(x, self.weight / largest, self.bias))
+            self.vectors[0] = functional.normalize(self.weight @ self.vectors[1], dim=0)
+            self.vectors[1] = functional.normalize(self.weight.T @ self.vectors[0], dim=0)
+        return functional.linear(x, self.normalised(), self.bias)
 
-    def settled(self) -> Residual:
-        """The block as it is used after training, the norm divided out."""
-        weight = self.weight.detach()
-        largest = self.vectors[0] @ weight @ self.vectors[1]
-        return Residual((weight / largest).numpy(), self.bias.detach().numpy().copy())
+    def normalised(self) -> torch.Tensor:
+        """(width, width): W / s."""
+        left, right = self.vectors.clone()  # the next step changes them in place
+        return self.weight / (left @ self.weight @ right)
 
 
-@dataclass(frozen=True, eq=False)
-class Residual:
-    """x + relu(W x + b), without state."""
+class SpectralResidual(nn.Module):
+    """x + dropout(relu(W x / s + b)): the residual layer of ASTEC."""
 
-    weight: np.ndarray  # (width, width) float32
-    bias: np.ndarray  # (width,) float32
+    def __init__(self, width: int, dropout: float, seed: int, name: str) -> None:
+        super().__init__()
+        self.linear = SpectralLinear(width, seed, name)
+        self.dropout = dropout
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        branch = torch.from_numpy(x) @ torch.from_numpy(self.weight).T + torch.from_numpy(self.bias)
-        return x + functional.relu(branch).numpy()
+    def forward(self, x: torch.Tensor, random: np.random.Generator | None = None) -> torch.Tensor:
+        """(rows, width); without `random` nothing is dropped."""
+        branch = functional.relu(self.linear(x))
+        return x + (
+            branch if random is None else kept_cells(random, tuple(branch.shape), self.dropout) * branch
+        )

@@ -1,4 +1,4 @@
-"""`SubwordTfIdf.fit_transform`, made once for all trainings on the same texts that share their work."""
+"""`SubwordTfIdf.fit_transform`, computed once for all trainings on the same texts that share their work."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def shared_subwords(texts: Texts, settings: SubwordSettings) -> tuple[SubwordTfI
     """The features fitted to the texts, and their matrix; see `tailwright.store.shared`."""
     rows = arrow_strings(texts)
 
-    def save(folder: FolderWriter, made: tuple[SubwordTfIdf, sparse.csr_array]) -> None:
-        made[0].save(folder.sub("features"))
-        folder.csr("matrix", made[1])
+    def save(folder: FolderWriter, fitted: tuple[SubwordTfIdf, sparse.csr_array]) -> None:
+        features, matrix = fitted
+        features.save(folder.sub("features"))
+        folder.csr("matrix", matrix)
 
     def load(folder: FolderReader) -> tuple[SubwordTfIdf, sparse.csr_array]:
         features = SubwordTfIdf.load(folder.sub("features"))

@@ -1,9 +1,9 @@
-"""TF-IDF features of words and of their pieces: runs of letters inside a word, its ends marked.
+"""TF-IDF features of words and of their pieces: runs of letters inside a word whose ends are marked.
 
-Words that differ share pieces: `CreateFile` and `FileHandle`, `economy` and `economics`. A text's pieces are
+Different words share pieces: `CreateFile` and `FileHandle`, `economy` and `economics`. A text's pieces are
 counted through its words, so only distinct words are ever cut, and a word that training never saw is still
-read by its pieces. Pieces are weighed as words are (see `tailwright.data.text.tfidf`), each kind scaled to
-length 1 a row, then pieces by a factor.
+read by its pieces. Pieces are weighed as words are (see `tailwright.data.text.tfidf`). In each row both kinds
+are scaled to length 1, then the pieces are multiplied by a factor.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numba
 import numpy as np
@@ -25,39 +25,30 @@ from tailwright.data.pairs import csr_parts
 from tailwright.data.text.blocks import row_blocks, run_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.words import Texts, Tokens, tokenise
+from tailwright.errors import InputError
 from tailwright.kernels.subwords import pieces_of_rows, put_side_by_side
 from tailwright.kernels.tfidf import weigh_rows
 from tailwright.kernels.words import count_words
-
-if TYPE_CHECKING:
-    from tailwright.store import FolderReader, FolderWriter
+from tailwright.settings import Settings, setting, settings_from
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
 Pieces: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each word's pieces end, their numbers end to end
 
 ROWS_A_BLOCK = 4096
-MIN_TEXTS = 2  # a piece of one text alone links it to nothing
+MIN_TEXTS = 2  # a piece that only one text has links it to nothing
 
 
 @dataclass(frozen=True)
-class SubwordSettings:
-    """How words are cut.
+class SubwordSettings(Settings):
+    """How words are cut into pieces."""
 
-    | setting | meaning |
-    |---|---|
-    | `length` | letters of a piece; 0: words alone |
-    | `weight` | of all pieces of a text beside all its words |
-    | `min_count` | a word must be in that many texts to be a column |
-    """
+    length: int = setting(4, "letters of a piece, at least 2; 0: words alone")
+    weight: float = setting(0.7, "weight of all pieces of a text beside all its words", above=0)
+    min_count: int = setting(1, "texts that a word must be in to be a column", least=1)
 
-    length: int = 4
-    weight: float = 0.7
-    min_count: int = 1
-
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.length != 0 and self.length < 2:
             raise ValueError(f"length must be 0 or >= 2, got {self.length}")
-        if not self.weight > 0:
-            raise ValueError(f"weight must be > 0, got {self.weight}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +87,7 @@ class SubwordTfIdf:
         return fitted, fitted._beside(matrix, tokens, (of_words[0], columns[of_words[1]]))
 
     def transform(self, texts: Texts) -> sparse.csr_array:
-        """(texts, columns) CSR float32; words and pieces that are not columns are left out."""
+        """(texts, columns) CSR float32; words and pieces that have no column are left out."""
         tokens = tokenise(texts)
         numbers = self._numbers
         of_words = _looked_up(tokens.vocabulary, self.settings.length, lambda piece: numbers.get(piece, -1))
@@ -111,7 +102,7 @@ class SubwordTfIdf:
         return {piece: number for number, piece in enumerate(self.pieces.to_pylist())}
 
     def _beside(self, words: sparse.csr_array, tokens: Tokens, of_words: Pieces) -> sparse.csr_array:
-        """The matrix of words and, weighed, of the pieces that `of_words` gives for the words of `tokens`."""
+        """The matrix of words and, beside it, of the pieces that `of_words` lists for the words of `tokens`."""
         left, shift = csr_parts(words), words.shape[1]
         scale = np.float32(self.settings.weight)
 
@@ -124,12 +115,12 @@ class SubwordTfIdf:
             put_side_by_side(*left, first, columns, weights, ends, shift, scale, indices, data, filled)
             return indices, data, filled
 
-        # One pair of arrays with room for all, filled a few rows at a time: parts to be joined take twice it.
+        # Two arrays with room for all rows, filled block by block: joining blocks would take twice the memory.
         room = len(words.data) + int(np.diff(of_words[0])[tokens.ids].sum())
         indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
         ends, at = [np.zeros(1, np.int64)], 0
-        for some in _in_turns(len(tokens)):
-            for columns, weights, filled in run_blocks(fill, some):
+        for blocks in _in_turns(len(tokens)):
+            for columns, weights, filled in run_blocks(fill, blocks):
                 indices[at : at + len(columns)], data[at : at + len(columns)] = columns, weights
                 ends.append(filled + at)
                 at += len(columns)
@@ -145,20 +136,18 @@ class SubwordTfIdf:
 
     @staticmethod
     def load(folder: FolderReader) -> SubwordTfIdf:
-        """What `save` wrote, checked."""
-        from tailwright.store import DamagedFolderError
-
+        """Read what `save` wrote; damage is an InputError."""
         words, settings = TfIdf.load(folder.sub("words")), folder.json("subwords.json")
         pieces = folder.strings("pieces")
         idf = folder.array("piece_idf", dtype=np.float64, shape=(len(pieces),))
         try:
-            return SubwordTfIdf(words, pieces, idf, SubwordSettings(**settings))
-        except (TypeError, ValueError) as error:
+            return SubwordTfIdf(words, pieces, idf, settings_from(SubwordSettings, dict(settings)))
+        except (TypeError, ValueError, InputError) as error:
             raise DamagedFolderError(str(error), expected="saved sub-words", path=folder.path) from error
 
 
 def cut_word(word: str, length: int) -> list[str]:
-    """The pieces of a word, in order: every run of `length` letters of the word between < and >.
+    """The pieces of a word, in order: every run of `length` letters of the word, which is put between < and >.
 
     >>> cut_word("hats", 3), cut_word("a", 4), cut_word("hats", 0)
     (['<ha', 'hat', 'ats', 'ts>'], ['<a>'], [])
@@ -171,25 +160,25 @@ def cut_word(word: str, length: int) -> list[str]:
 
 def _cut(words: pa.LargeStringArray, length: int) -> tuple[Pieces, list[str]]:
     """The pieces of each word, numbered in sorted order, and the distinct pieces in that order."""
-    seen: defaultdict[str, int] = defaultdict(lambda: len(seen))  # numbered as they are met
-    ends, met = _looked_up(words, length, seen.__getitem__)
-    pieces = sorted(seen)
+    numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))  # in the order of first occurrence
+    ends, occurrences = _looked_up(words, length, numbers.__getitem__)
+    pieces = sorted(numbers)
     place = np.empty(len(pieces), dtype=np.int32)
-    place[[seen[piece] for piece in pieces]] = np.arange(len(pieces), dtype=np.int32)
-    return (ends, place[met]), pieces
+    place[[numbers[piece] for piece in pieces]] = np.arange(len(pieces), dtype=np.int32)
+    return (ends, place[occurrences]), pieces
 
 
 def _looked_up(words: pa.LargeStringArray, length: int, number: Callable[[str], int]) -> Pieces:
-    """What `number` says of the pieces of each word, end to end."""
-    ends, found = [0], array("i")
+    """The numbers that `number` gives the pieces of each word, end to end."""
+    ends, numbers = [0], array("i")
     for word in words.to_pylist():
-        found.extend(map(number, cut_word(word, length)))
-        ends.append(len(found))
-    return np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32)
+        numbers.extend(map(number, cut_word(word, length)))
+        ends.append(len(numbers))
+    return np.array(ends, dtype=np.int64), np.array(numbers, dtype=np.int32)
 
 
 def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarray:
-    """(pieces,) int64."""
+    """(pieces,) int64: how many texts hold each piece."""
 
     def count(first: int, last: int) -> np.ndarray:
         ids, offsets = pieces_of_rows(tokens.ids, tokens.offsets, first, last, *of_words)
@@ -200,7 +189,7 @@ def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarra
 
 
 def _in_turns(rows: int) -> list[list[tuple[int, int]]]:
-    """(first, last) of blocks of rows: in each turn as many as there are threads."""
+    """(first, last) of blocks of rows, in turns of as many blocks as there are threads."""
     starts = range(0, rows, ROWS_A_BLOCK)
     blocks = [(start, min(start + ROWS_A_BLOCK, rows)) for start in starts]
     threads = numba.get_num_threads() if len(blocks) > 1 else 1

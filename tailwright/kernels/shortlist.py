@@ -1,7 +1,7 @@
-"""Kernels of shortlists: which labels a row is scored against, their scores, and lists that are added up.
+"""Kernels of shortlists: the candidates of a row, their scores and loss, and weighted sums of lists.
 
 A shortlist is a padded row of label ids (-1 behind the last) with scores. Scratch space is one array over all
-labels a thread; each row is worked on by one thread in a fixed order, so thread counts change nothing.
+labels for each thread. One thread works on a row, in a fixed order, so thread counts change nothing.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ def candidate_pass(
     weights: np.ndarray,  # (rows,) float32
     queries: np.ndarray,  # (rows, width) float32
     table: np.ndarray,  # (labels, width) float32
-    row_slopes: np.ndarray,  # (blocks, rows, width) float32, zeros
-    table_slopes: np.ndarray,  # (labels, width) float32, zeros
+    row_gradients: np.ndarray,  # (blocks, rows, width) float32, zeros
+    table_gradient: np.ndarray,  # (labels, width) float32, zeros
 ) -> float:
-    """The weighted cross-entropy of all pairs, and its slopes, in one pass over the table.
+    """The weighted cross-entropy of all pairs and its gradients, in one pass over the table.
 
-    Pairs come by label, so that each row of the table is read once while the queries stay in the cache. There
-    are as many blocks of labels as `row_slopes` has; their number, not that of the threads, sets the order in
-    which the slopes of a query are added.
+    Pairs are sorted by label: each row of the table is read once while the queries stay in the cache. The
+    labels are worked on in as many blocks as `row_gradients` has. This number, not that of the threads, sets
+    the order in which a query's gradient is summed.
     """
-    labels, blocks = len(starts) - 1, len(row_slopes)
+    labels, blocks = len(starts) - 1, len(row_gradients)
     losses = np.zeros(blocks)
     for block in prange(blocks):
         for label in range(labels * block // blocks, labels * (block + 1) // blocks):
-            vector, slopes = table[label], table_slopes[label]
+            vector, vector_gradient = table[label], table_gradient[label]
             for p in range(starts[label], starts[label + 1]):
                 row = rows[p]
-                query, back = queries[row], row_slopes[block, row]
+                query, query_gradient = queries[row], row_gradients[block, row]
                 score = np.float32(0)
                 for d in range(len(query)):
                     score += query[d] * vector[d]
                 small = np.exp(-abs(score))
-                chance = (np.float32(1) if score >= 0 else small) / (1 + small)
+                probability = (np.float32(1) if score >= 0 else small) / (1 + small)
                 softplus = np.log1p(small) + max(score, np.float32(0))
                 losses[block] += weights[row] * (softplus - targets[p] * score)
-                slope = np.float32(weights[row] * (chance - targets[p]))
+                gradient = np.float32(weights[row] * (probability - targets[p]))
                 for d in range(len(query)):
-                    slopes[d] += slope * query[d]
-                    back[d] += slope * vector[d]
+                    vector_gradient[d] += gradient * query[d]
+                    query_gradient[d] += gradient * vector[d]
     return losses.sum()
 
 
@@ -82,13 +82,14 @@ def candidate_lists(
     size: int,  # of a row's list, its positives included
     labels: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, labels, targets) of the candidates of each row: positives, then its list, then drawn labels.
+    """(starts, labels, targets) of each row's candidates: positives, then its list, then the labels drawn.
 
-    A row names a label once. Ignored labels are in no list, and a positive that was left out is no negative.
+    A label is a row's candidate once. Ignored labels are no candidates; a positive beyond `most` is not used
+    as a negative either.
     """
     rows = len(ends) - 1
     starts = np.zeros(rows + 1, dtype=np.int64)
-    found = np.empty(rows * size, dtype=np.int32)
+    candidates = np.empty(rows * size, dtype=np.int32)
     targets = np.empty(rows * size, dtype=np.float32)
     seen_by = np.full(labels, -1, dtype=np.int32)  # the last row that has met a label
     count = 0
@@ -105,7 +106,7 @@ def candidate_lists(
                 continue
             seen_by[label] = row
             if count < limit:
-                found[count] = label
+                candidates[count] = label
                 targets[count] = values[p]
                 count += 1
         for source in (lists[row], drawn[row]):
@@ -113,11 +114,11 @@ def candidate_lists(
                 if label < 0 or seen_by[label] == row or count == full:
                     continue
                 seen_by[label] = row
-                found[count] = label
+                candidates[count] = label
                 targets[count] = 0
                 count += 1
         starts[row + 1] = count
-    return starts, found[:count], targets[:count]
+    return starts, candidates[:count], targets[:count]
 
 
 @njit(cache=True, parallel=True)
@@ -132,7 +133,7 @@ def point_votes(
     ids: np.ndarray,  # (rows, k), filled with -1
     scores: np.ndarray,  # (rows, k), filled with minus infinity
 ) -> None:
-    """Each near point votes for its labels with its similarity; the k best, divided by the row's largest."""
+    """Each near point votes for its labels with its similarity: the k best, divided by the row's largest."""
     rows = len(points)
     for thread in prange(threads):
         total = np.zeros(labels, dtype=np.float32)
@@ -172,7 +173,7 @@ def add_lists(
     best: np.ndarray,  # (rows, k), filled with -1
     scores: np.ndarray,  # (rows, k), filled with minus infinity
 ) -> None:
-    """The weighted sum of several lists a row, a label counting zero where a list lacks it; the k best."""
+    """The k best labels of each row by the weighted sum of several lists; a list counts 0 for labels it lacks."""
     rows = ids.shape[1]
     for thread in prange(threads):
         total = np.zeros(labels, dtype=np.float32)
@@ -180,9 +181,9 @@ def add_lists(
         seen_by = np.full(labels, -1, dtype=np.int32)
         for row in range(rows * thread // threads, rows * (thread + 1) // threads):
             count = 0
-            for part in range(len(ids)):
+            for one in range(len(ids)):
                 for place in range(ids.shape[2]):
-                    label = ids[part, row, place]
+                    label = ids[one, row, place]
                     if label < 0:
                         continue
                     if seen_by[label] != row:
@@ -190,7 +191,7 @@ def add_lists(
                         total[label] = 0
                         touched[count] = label
                         count += 1
-                    total[label] += weights[part] * values[part, row, place]
+                    total[label] += weights[one] * values[one, row, place]
             _rank(touched[:count], total, best[row], scores[row])
 
 

@@ -38,8 +38,8 @@ from tailwright.store.keeping import alone
 from tailwright.store.shared import content_key
 from tailwright.training.loop import run_phases
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.weights import Arrays
 from tailwright.training.schedules import Schedule
+from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 log = logging.getLogger(__name__)

@@ -1,6 +1,7 @@
 """Models: the contract that every classifier keeps, and the registry they are found in.
 
-One file a named system. `tailwright.checks.check_model` says in code what this page says in words.
+A small system is a file, a large one a folder with a light `__init__` (card and settings) and a `model.py`.
+`tailwright.checks.check_model` says in code what this page says in words.
 """
 
 from __future__ import annotations
@@ -9,25 +10,29 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from tailwright.augmentation import DOORS
+from tailwright.augmentation import DOORS, Augmenter, BatchAugmenter
+from tailwright.errors import InputError
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings
+from tailwright.training.workplace import Workplace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # heavy: a card must be had without them
     import numpy as np
     import pyarrow as pa
+    from scipy import sparse
 
-    from tailwright.augmentation import BatchAugmenter
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
+    from tailwright.training.batches import BatchMix
     from tailwright.training.devices import Device
-    from tailwright.training.workplace import Workplace
 
 READS = ("texts", "targets", "label texts")
+# What validation rows can be judged by.
+Metric: TypeAlias = Literal["P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,9 @@ class ModelCard:
     """What `tailwright models` shows of a model.
 
     `reads` says what it learns from or looks at; a model that leaves out "targets" needs no labelled rows.
-    `doors` are those at which augmentations may enter while it trains, and "rows", which is open to all.
-    `scores` says how scores compare: chances by their ratio, log-odds by their difference.
+    `doors` are where augmentations can enter: "rows", which is open to all, and those inside the training.
+    `mix_points` are the points of the hidden door, as in `tailwright.encoders.mixing`.
+    `scores` says how scores compare: probabilities by their ratio, log-odds by their difference.
     """
 
     name: str
@@ -45,58 +51,85 @@ class ModelCard:
     paper: str = ""
     doors: tuple[str, ...] = ("rows",)
     mix_points: tuple[str, ...] = ()
-    scores: Literal["chance", "log-odds"] = "chance"
+    scores: Literal["probability", "log-odds"] = "probability"
 
     def __post_init__(self) -> None:
         for name, known in (("reads", READS), ("doors", DOORS)):
             unknown = set(getattr(self, name)) - set(known)
             if unknown:
                 raise ValueError(f"{name} must be among {known}, got {sorted(unknown)}")
+        if ("hidden" in self.doors) != bool(self.mix_points):
+            raise ValueError(
+                f"a model has the hidden door if it has mix points, got doors {self.doors} "
+                f"and mix_points {self.mix_points}"
+            )
 
 
 class Model(ABC):
     """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder.
 
-    `Settings` is a frozen dataclass with defaults that checks its values; `--set name=value` fills it.
-    `mixes` are the augmentations at the batch door, set before `fit`; a model whose card lists that door lets
-    each `prepare` and change every batch that it draws.
-    `watch` are datasets, set before `fit`: a model that learns by epochs logs P@1 on each after every epoch;
-    others, and fusions, do not look at them. What is learnt is the same with and without.
-    `device`, set before `fit`, is where a model that can use a GPU trains; others do not look at it.
+    Set before `fit`:
+
+    | attribute | |
+    |---|---|
+    | `mixes` | augmentations at the batch door and at the hidden door |
+    | `watch` | datasets; a model that learns by epochs logs P@1 on each after every epoch |
+    | `device` | where a model that can use a GPU trains |
     """
 
     card: ClassVar[ModelCard]
-    Settings: ClassVar[type] = NoSettings
+    Settings: ClassVar[type] = NoSettings  # what `--set name=value` fills
 
     def __init__(self, settings: Any = None) -> None:
         self.settings = self.Settings() if settings is None else settings
-        self.mixes: Sequence[BatchAugmenter] = ()
+        self.mixes: Sequence[Augmenter] = ()
         self.watch: Mapping[str, Dataset] = {}
         self.device: Device = "auto"
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         """Learn from `corpus.train` with its soft targets, weights and ignored pairs.
 
-        Rows of weight 0 are left out before anything is made of the corpus, so that they are in no
-        vocabulary, cluster, count or batch either. `work` is where phases are logged and checkpoints kept.
+        Rows of weight 0 are left out first, so that they are in no vocabulary, cluster, count or batch.
+        `work` is where phases are logged and checkpoints kept.
         """
-        from tailwright.training.workplace import Workplace
-
+        for mix in self.mixes:
+            if mix.card.door not in self.card.doors:
+                found = f"{mix.card.name} enters at the {mix.card.door} door"
+                raise InputError(found, expected=f"one of {self.card.name}: {', '.join(self.card.doors)}")
         self.learn(corpus.weighed(), seed=seed, work=work or Workplace())
 
     @abstractmethod
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        """What `fit` does with a corpus all of whose training and validation rows weigh more than 0.
+        """Learn from a corpus whose training and validation rows all have weights above 0.
 
         A row's weight multiplies its loss.
         """
+
+    def batch_mixes(self, corpus: Corpus, *, seed: int, work: Workplace) -> list[BatchMix]:
+        """The augmentations at the batch door, prepared for the batches of a corpus."""
+        prepared = []
+        for mix in self.mixes:
+            if isinstance(mix, BatchAugmenter):
+                with work.phase(mix.card.name):
+                    prepared.append(mix.prepare(corpus, seed=seed))
+        return prepared
 
     @abstractmethod
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         """The k best labels of each text, best first; equal scores by smaller label id."""
 
+    def predict_besides(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array
+    ) -> TopK:
+        """`predict` for texts whose `excluded` pairs (texts, labels) do not count in their rankings.
+
+        The caller takes these pairs out of what it gets. A model whose scores depend on the other labels of
+        a list leaves them out itself before it computes them.
+        """
+        return self.predict(texts, k)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
-        """(texts, width) float32: what a text is to the model, of unit length; None where there is no such.
+        """(texts, width) float32 of unit length, or None if the model makes no vectors of texts.
 
         A text of which the model knows nothing is a row of zeros.
         """
@@ -112,7 +145,7 @@ class Model(ABC):
 
 
 class ModelRegistry(Registry[type[Model]]):
-    """Models by name, and fusions of several: `A+B` is a model for any A and B; the usual ones are listed."""
+    """Models by name, and fusions: `A+B` is a model for any models A and B; the usual ones are listed."""
 
     FUSIONS = ("linear+twin",)
 
@@ -122,9 +155,9 @@ class ModelRegistry(Registry[type[Model]]):
     def get(self, name: str) -> type[Model]:
         if "+" not in name:
             return super().get(name)
-        # By name, as other models are found: fusion is no part of the code that its parts depend on.
-        fused: type[Model] = importlib.import_module("tailwright.models.fusion.model").fusion_of(name)
-        return fused
+        # By name, as other models are found: no model depends on the code of fusions.
+        fusion: type[Model] = importlib.import_module("tailwright.models.fusion.model").fusion_of(name)
+        return fusion
 
 
 models = ModelRegistry("model", "tailwright.models", apart=("fusion", "shared"))

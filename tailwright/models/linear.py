@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import csr_parts
@@ -36,10 +37,11 @@ from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa, unit_rows
 from tailwright.models import Model, ModelCard, models
 from tailwright.progress import progress
+from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
-from tailwright.training.one_versus_rest import Rows, Solver, solve_level
+from tailwright.training.one_versus_rest import Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
@@ -47,48 +49,23 @@ ROWS_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class LinearSettings:
-    """Settings of `linear`.
+class LinearSettings(Settings):
+    """What can be set of linear."""
 
-    | setting | meaning |
-    |---|---|
-    | `trees` | how many trees, each with other clusters; more are better and slower |
-    | `depth` | levels of a tree, that of the labels included; 1 is one-versus-rest without a tree |
-    | `branching` | clusters that a node of the tree is cut into |
-    | `cluster_size` | a node with so many labels or fewer is not cut any more |
-    | `label_texts` | weight of a label's own text beside its rows, where labels are clustered |
-    | `loss` | "squared hinge" or "logistic" |
-    | `cost` | weight of the loss against the size of the weights |
-    | `tolerance` | how far from the optimum a classifier may be, in units of margin |
-    | `prune` | weights below this are dropped |
-    | `beam` | clusters that a text is followed into, at each level |
-    """
-
-    trees: int = 3
-    depth: int = 3
-    branching: int = 100
-    cluster_size: int = 100
-    label_texts: float = 1.0
-    loss: Literal["squared hinge", "logistic"] = "squared hinge"
-    cost: float = 1.0
-    tolerance: float = 0.1
-    prune: float = 0.1
-    beam: int = 10
-
-    def __post_init__(self) -> None:
-        for name in ("trees", "depth", "cluster_size", "beam"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
-        if self.branching < 2:
-            raise ValueError(f"branching must be >= 2, got {self.branching}")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
-        for name in ("cost", "tolerance"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
-        for name in ("label_texts", "prune"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
+    trees: int = setting(3, "trees, each with other clusters; more are better and slower", least=1)
+    depth: int = setting(3, "levels of a tree, that of the labels included; 1: no tree", least=1)
+    branching: int = setting(100, "clusters that a node of the tree is cut into", least=2)
+    cluster_size: int = setting(100, "a node with so many labels or fewer is not cut any more", least=1)
+    label_texts: float = setting(
+        1.0, "weight of a label's own text beside its rows, where labels are clustered", least=0
+    )
+    loss: Literal["squared hinge", "logistic"] = setting("squared hinge", "loss of a classifier")
+    cost: float = setting(1.0, "weight of the loss against the size of the weights", above=0)
+    tolerance: float = setting(
+        0.1, "how far from the optimum a classifier may be, in units of margin", above=0
+    )
+    prune: float = setting(0.1, "smaller weights are dropped", least=0)
+    beam: int = setting(10, "clusters that a text is followed into, at each level", least=1)
 
 
 @models.register
@@ -111,14 +88,14 @@ class Linear(Model):
         with work.phase("features", rows=len(train)):
             self.features, matrix = TfIdf.fit_transform(train.texts)
         with work.phase("clusters"):
-            counted = train.weighted_targets()
-            labels = np.flatnonzero(counted.sum(axis=0) > 0).astype(np.int32)
-            vectors = pifa(counted, matrix)
+            targets = train.weighted_targets()
+            labels = np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32)
+            vectors = pifa(targets, matrix)
             if settings.label_texts:
                 texts = self.features.transform(corpus.labels.texts)  # of length 1, as are the others
                 vectors = unit_rows(vectors + np.float32(settings.label_texts) * texts)
             vectors = vectors[labels]
-        grown = []
+        forests = []
         for number in range(settings.trees):
             # A finished tree waits in its folder if there is one, where a resumed fit finds it.
             folder = work.sub(f"tree-{number}").folder
@@ -127,13 +104,13 @@ class Linear(Model):
                 with work.phase("tree", number=number):
                     tree = self._tree(number, train, matrix, vectors, labels, seed)
                 if finished is None:
-                    grown.append(tree)
+                    forests.append(tree)
                     continue
                 with writing(finished, kind="tree", overwrite=True) as writer:
                     tree.save(writer)
                 del tree
-            grown.append(Forest.load(open_folder(finished, kind="tree"), train.labels, matrix.shape[1]))
-        self.forest = Forest.together(grown)
+            forests.append(Forest.load(open_folder(finished, kind="tree"), train.labels, matrix.shape[1]))
+        self.forest = Forest.together(forests)
 
     def _tree(
         self,
@@ -161,15 +138,14 @@ class Linear(Model):
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         rows = arrow_strings(texts)
-        parts = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
+        beam, loss = self.settings.beam, LOSSES[self.settings.loss]
+        tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         with progress("predicting", len(rows)) as advance:
             for start in range(0, len(rows), ROWS_A_BLOCK):
                 block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
-                parts.append(
-                    self.forest.search(block, k, beam=self.settings.beam, loss=LOSSES[self.settings.loss])
-                )
+                tops.append(self.forest.search(block, k, beam=beam, loss=loss))
                 advance(block.shape[0])
-        return TopK.concat(parts)
+        return TopK.concat(tops)
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
@@ -180,13 +156,7 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
-def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> Rows:
+def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> TreeRows:
     """The rows in random order: the first ones stand for all where a solver starts."""
     order = draw.permutation(len(train))
-    return Rows(
-        csr_parts(matrix[order]),
-        matrix.shape[1],
-        train.targets[order],
-        train.ignored[order],
-        train.weights[order],
-    )
+    return TreeRows(csr_parts(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)

@@ -55,26 +55,34 @@ class Ensemble:
         """What it is called in a heading: the models of its runs."""
         return " + ".join(run.name for run in self.runs)
 
-    def top(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        """The k labels of each text with the largest sums, best first."""
+    def top(
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+    ) -> TopK:
+        """The k labels of each text with the largest sums, best first; `excluded` as in `Run.top`."""
         rows = arrow_strings(texts)
         found = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
             block = rows.slice(start, ROWS_A_BLOCK)
-            found.append(top_k_of_scores(self._sums(block, max(self.depth, k)), k))
+            barred = None if excluded is None else excluded[start : start + len(block)]
+            found.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred), k))
         return TopK.concat(found)
 
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""
         return Predictions.of(self.top(texts, k), self.labels)
 
-    def _sums(self, texts: pa.LargeStringArray, depth: int) -> sparse.csr_array:
+    def _sums(
+        self, texts: pa.LargeStringArray, depth: int, excluded: sparse.csr_array | None
+    ) -> sparse.csr_array:
         """(texts, labels) float64: the summed scores of all labels that a run names."""
         # In double precision: chances close to 1 would else become equal.
         places: list[np.ndarray] = []
         scores: list[np.ndarray] = []
         for run in self.runs:
-            top = run.top(texts, min(depth, max(len(self.labels), 1)))
+            top = run.top(texts, min(depth, max(len(self.labels), 1)), excluded)
             named = top.ids >= 0
             value = top.scores[named].astype(np.float64)
             places.append(np.stack([np.nonzero(named)[0], top.ids[named]]))

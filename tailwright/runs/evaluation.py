@@ -40,7 +40,7 @@ def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> np.nda
     if not len(data):
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
-    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels))).ids
+    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels)), data.excluded).ids
 
 
 def measured(

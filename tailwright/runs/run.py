@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from scipy import sparse
 
 from tailwright import __version__
 from tailwright.data.corpus import LabelSpace
@@ -141,9 +142,19 @@ class Run:
         """How many rows its augmentations added."""
         return sum(applied.rows for applied in self.augmentations)
 
-    def top(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        """The k best labels of each text as numbers and scores, best first."""
-        return self.model.predict(texts, k)
+    def top(
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+    ) -> TopK:
+        """The k best labels of each text as numbers and scores, best first.
+
+        `excluded` (texts, labels) are pairs that the caller will take out of the ranking.
+        """
+        if excluded is None:
+            return self.model.predict(texts, k)
+        return self.model.predict_besides(texts, k, excluded)
 
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""

@@ -20,6 +20,15 @@ from tailwright.training.one_versus_rest import NodeWeights
 
 # Below this, starting a thread costs more than it saves.
 FEWEST_ROWS = 8
+# The arrays of a forest that are saved beside its weights.
+_TYPES = {
+    "roots": np.int32,
+    "slot_starts": np.int64,
+    "children": np.int32,
+    "biases": np.float32,
+    "pair_starts": np.int64,
+    "features": np.int32,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +46,7 @@ class Forest:
     weights: sparse.csr_array  # (pairs, widest) float32
 
     def __post_init__(self) -> None:
-        """ValueError for anything that would lead the search out of its arrays or round in circles."""
+        """ValueError for anything that would lead the search out of its arrays or in circles."""
         nodes, slots, pairs = len(self.slot_starts) - 1, len(self.children), len(self.features)
         _check_starts("slot_starts", self.slot_starts, slots)
         _check_starts("pair_starts", self.pair_starts, pairs)
@@ -67,7 +76,7 @@ class Forest:
 
     @staticmethod
     def grown(tree: LabelTree, weights: Sequence[Sequence[NodeWeights]], labels: int, columns: int) -> Forest:
-        """The forest of one tree with the weights of its nodes, by level and parent."""
+        """A forest of one tree, with the weights of its nodes by level and parent."""
         solved = [node for level in weights for node in level]
         children, nodes = [], 0
         for level in range(tree.depth):
@@ -95,7 +104,7 @@ class Forest:
 
     @staticmethod
     def together(forests: Sequence[Forest]) -> Forest:
-        """The trees of all of them, which are over the same labels and columns."""
+        """The trees of several forests over the same labels and columns."""
         if len(forests) == 1:
             return forests[0]
         nodes = np.cumsum([0, *(len(forest.slot_starts) - 1 for forest in forests)])
@@ -135,7 +144,7 @@ class Forest:
                 self.biases,
                 self.pair_starts,
                 self.features,
-                *self._weight_parts,
+                *self._weight_arrays,
                 self.labels,
                 self.weights.shape[1],
                 loss,
@@ -150,28 +159,20 @@ class Forest:
         return TopK(ids, scores)
 
     @cached_property
-    def _weight_parts(self) -> CsrParts:
-        """Kept, for a change of index type copies all weights, which would take longer than a query."""
+    def _weight_arrays(self) -> CsrParts:
+        """Kept, because a change of index type copies all weights, which takes longer than a query."""
         return csr_parts(self.weights)
 
     def save(self, folder: FolderWriter) -> None:
-        """Writes every array."""
-        for name in ("roots", "slot_starts", "children", "biases", "pair_starts", "features"):
+        """Write every array."""
+        for name in _TYPES:
             folder.array(name, getattr(self, name))
         folder.csr("weights", self.weights)
 
     @staticmethod
     def load(folder: FolderReader, labels: int, columns: int) -> Forest:
         """What `save` wrote, checked."""
-        types = {
-            "roots": np.int32,
-            "slot_starts": np.int64,
-            "children": np.int32,
-            "biases": np.float32,
-            "pair_starts": np.int64,
-            "features": np.int32,
-        }
-        arrays = {name: folder.array(name, dtype=kind, shape=(None,)) for name, kind in types.items()}
+        arrays = {name: folder.array(name, dtype=kind, shape=(None,)) for name, kind in _TYPES.items()}
         weights = folder.csr("weights", dtype=np.float32, shape=(None, None))
         try:
             return Forest(labels, columns, **arrays, weights=weights)
@@ -189,8 +190,8 @@ def _matrix(data: np.ndarray, indices: np.ndarray, counts: np.ndarray, width: in
     """CSR with `counts` entries a row, of 32-bit indices where they suffice: scipy takes the wider type."""
     starts = _starts(counts)
     kind = np.int32 if starts[-1] < 2**31 else np.int64
-    parts = (data, indices.astype(kind, copy=False), starts.astype(kind))
-    return sparse.csr_array(parts, shape=(len(counts), width))
+    arrays = (data, indices.astype(kind, copy=False), starts.astype(kind))
+    return sparse.csr_array(arrays, shape=(len(counts), width))
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """The hidden door: augmentations that mix activations inside the forward pass, and where they may do so.
 
-For every batch each of them says which forward passes are made of it: plain ones, and ones with a `Mixing` at one
-of the network's mix points (`tailwright.encoders.mixing`). The loss of the batch is the mean over all passes.
+For every batch each of them says which forward passes are made of it: plain ones, and ones with a `Mixing` at
+one of the network's mix points (`tailwright.encoders.mixing`). The loss of the batch is the mean over all
+passes.
 """
 
 from __future__ import annotations

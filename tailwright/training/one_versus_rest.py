@@ -1,10 +1,9 @@
 """Training a label tree: at each node, its children one-versus-rest on the rows that reach it.
 
-A row reaches a node if it has a positive below it. The target of a child for a row is the largest target of
-the labels below; a pair (row, child) gives no loss where nothing below but ignored pairs is there. Labels
-themselves are the children of the lowest nodes, where this is the plain target and the plain ignored pair.
+A row reaches a node if it has a positive below it. Children have the targets of groups of labels
+(`BatchTargets.of_groups` has the rule); the children of the lowest nodes are labels, with their own targets.
 
-Nodes are solved in threads, each on its own, the largest first; the root's children in blocks.
+Nodes are solved in threads, the largest first; the root's children in blocks.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from tailwright.data.pairs import CsrParts, csr_parts
+from tailwright.data.batch_targets import BatchTargets
+from tailwright.data.pairs import CsrParts
 from tailwright.kernels.csr import transposed
 from tailwright.kernels.group_targets import group_targets
 from tailwright.kernels.linear import solve_classifiers
@@ -38,14 +37,13 @@ class Solver:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """What a tree is trained on: rows of weights above 0, in the order they are drawn in."""
+class TreeRows:
+    """What a tree is trained on: rows of weights above 0, in random order."""
 
     features: CsrParts  # (rows, columns)
     columns: int
-    targets: sparse.csr_array  # (rows, labels)
-    ignored: sparse.csr_array  # (rows, labels)
-    weights: np.ndarray  # (rows,) float32
+    targets: BatchTargets
+    labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,41 +56,48 @@ class NodeWeights:
 
 
 def solve_level(
-    rows: Rows, tree: LabelTree, level: int, solver: Solver, *, seed: int, threads: int, advance: Advance
+    rows: TreeRows, tree: LabelTree, level: int, solver: Solver, *, seed: int, threads: int, advance: Advance
 ) -> list[NodeWeights]:
-    """The classifiers of the nodes (of all children, for a lowest level: labels) at `level`, by parent."""
-    labels = rows.targets.shape[1]
-    costs = rows.weights * np.float32(solver.cost)
-    below = _targets_at(rows, tree.node_of_label(level, labels), tree.width(level))
+    """The classifiers of the nodes at `level`, which for the lowest level are labels, by parent."""
+    costs = rows.targets.weights * np.float32(solver.cost)
+    targets = _targets_at(rows, tree, level)
     starts = tree.starts[level]
-    pool = ThreadPoolExecutor(threads)
-    with pool:
+    with ThreadPoolExecutor(threads) as pool:
         if level == 0:
-            return [_solve_root(rows, costs, below, tree.width(0), solver, seed, pool, advance)]
-        reaching = _targets_at(rows, tree.node_of_label(level - 1, labels), tree.width(level - 1))
+            return [_solve_root(rows, costs, targets, tree.width(0), solver, seed, pool, advance)]
+        reaching = _targets_at(rows, tree, level - 1)
 
         def solve(node: int) -> NodeWeights:
             first, last = reaching[0][node], reaching[0][node + 1]
-            chosen = reaching[1][first:last][reaching[2][first:last] > 0]
-            found = _solve_node(
-                rows, costs, below, chosen, int(starts[node]), int(starts[node + 1]), solver, seed
+            reached = reaching[1][first:last][reaching[2][first:last] > 0]
+            weights = _solve_node(
+                rows, costs, targets, reached, int(starts[node]), int(starts[node + 1]), solver, seed
             )
             advance(int(starts[node + 1] - starts[node]))
-            return found
+            return weights
 
         largest_first = np.argsort(-np.diff(reaching[0]), kind="stable")
         solved = dict(zip(largest_first.tolist(), pool.map(solve, largest_first.tolist()), strict=True))
         return [solved[node] for node in range(len(starts) - 1)]
 
 
-def _targets_at(rows: Rows, node_of_label: np.ndarray, nodes: int) -> CsrParts:
-    """(nodes, rows) CSR: the targets of the nodes of a level."""
-    by_row = group_targets(*csr_parts(rows.targets), *csr_parts(rows.ignored)[:2], node_of_label, nodes)
+def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrParts:
+    """(nodes, rows) CSR: the targets of the nodes of a level, negative where a pair is ignored."""
+    given, nodes = rows.targets, tree.width(level)
+    by_row = group_targets(
+        given.starts,
+        given.labels,
+        given.values,
+        given.ignored_starts,
+        given.ignored,
+        tree.node_of_label(level, rows.labels),
+        nodes,
+    )
     return transposed(*by_row, nodes)
 
 
 def _solve_root(
-    rows: Rows,
+    rows: TreeRows,
     costs: np.ndarray,
     targets: CsrParts,
     children: int,
@@ -105,39 +110,37 @@ def _solve_root(
 
     def solve(first: int) -> tuple[np.ndarray, ...]:
         last = min(first + CHILDREN_A_BLOCK, children)
-        found = _solve(rows.features, columns, costs, targets, first, last, solver, seed)
+        solved = _solve(rows.features, columns, costs, targets, first, last, solver, seed)
         advance(last - first)
-        return found
+        return solved
 
-    solved = list(pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK)))
-    features, classifiers, weights, biases = (np.concatenate([part[i] for part in solved]) for i in range(4))
+    blocks = pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK))
+    features, classifiers, weights, biases = map(np.concatenate, zip(*blocks, strict=True))
     used, indptr, indices, data = by_feature(features, classifiers, weights, rows.columns)
     return NodeWeights(used, (indptr, indices, data), biases)
 
 
 def _solve_node(
-    rows: Rows,
+    rows: TreeRows,
     costs: np.ndarray,
     targets: CsrParts,
-    chosen: np.ndarray,
+    reached: np.ndarray,
     first: int,
     last: int,
     solver: Solver,
     seed: int,
 ) -> NodeWeights:
-    """The children first..last - 1 on the rows `chosen`, whose features are numbered anew for locality."""
+    """The children first..last - 1 on the rows that reach the node, with features renumbered for locality."""
     if last - first == 1:  # whatever reaches the node belongs to its only child
         none = np.empty(0, np.int32)
         return NodeWeights(none, (np.zeros(1, np.int64), none, np.empty(0, np.float32)), np.full(1, SURE))
-    features, indptr, indices, data = local_rows(*rows.features, chosen, rows.columns)
+    features, indptr, indices, data = local_rows(*rows.features, reached, rows.columns)
     local = (indptr, indices, data)
     columns = transposed(*local, len(features))
-    mine = local_targets(*targets, first, last, chosen, len(costs))
-    found, classifiers, weights, biases = _solve(
-        local, columns, costs[chosen], mine, 0, last - first, solver, seed + first
-    )
-    used, *by_used = by_feature(found, classifiers, weights, len(features))
-    return NodeWeights(features[used], (by_used[0], by_used[1], by_used[2]), biases)
+    of_node = local_targets(*targets, first, last, reached, len(costs))
+    *solved, biases = _solve(local, columns, costs[reached], of_node, 0, last - first, solver, seed + first)
+    used, indptr, indices, data = by_feature(*solved, len(features))
+    return NodeWeights(features[used], (indptr, indices, data), biases)
 
 
 def _solve(

@@ -36,7 +36,7 @@ class Plan(Settings):
 
     epochs: int = setting(1, "passes over the rows", least=1)
     batch: int = setting(1, "rows a step", least=1)
-    rates: Mapping[str, float] = field(default_factory=dict)  # by module or parameter; 0: frozen
+    rates: Mapping[str, float | None] = field(default_factory=dict)  # by module or parameter; None: frozen
     schedule: Schedule = setting(Schedule(), "factor on all rates, by step")
     weight_decay: float | WeightDecay = setting(0.0, "of dense parameters (AdamW); tables have none", least=0)
     clip: float | AdaptiveClip | None = setting(None, "largest norm of the gradient, or a rule", above=0)
@@ -48,7 +48,7 @@ class Plan(Settings):
     precision: Precision = setting("full", "mixed: products in half precision, on CUDA alone")
 
     @staticmethod
-    def of(chosen: TrainingSettings, rates: Mapping[str, float]) -> Plan:
+    def of(chosen: TrainingSettings, rates: Mapping[str, float | None]) -> Plan:
         """What a user's settings ask for, with these learning rates."""
         averaging = None
         if chosen.average_from is not None:
@@ -70,8 +70,8 @@ class Plan(Settings):
 
     def check(self) -> None:
         for name, rate in self.rates.items():
-            if not rate >= 0:
-                raise ValueError(f"the learning rate of {name} must be >= 0, got {rate}")
+            if rate is not None and not rate > 0:
+                raise ValueError(f"the learning rate of {name} must be > 0, got {rate}")
 
 
 class Phase(ABC):

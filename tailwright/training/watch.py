@@ -1,8 +1,8 @@
-"""Watching: how a model fares on some rows after each epoch, such as training and test rows side by side.
+"""Watching: P@1 on some rows after each epoch, such as training and test rows side by side.
 
-What is watched is only looked at. It draws nothing and changes no weight, so a training that is watched ends
-with the same bits as one that is not. It is logged with the epoch, under "watched", and the time that it took
-under "watch_seconds". A training that was killed and resumed may log an epoch twice; the last one counts.
+Watching draws nothing and changes no weight, so a watched training ends with the same bits as any other. The
+values are logged with the epoch under "watched", the time they took under "watch_seconds". A training that
+was killed and resumed may log an epoch twice; the last one counts.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tailwright.data.dataset import Dataset
 from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
 
-# The k best labels of texts that were read beforehand, by the model as it is at that moment.
+# The k best labels of texts that were read before, by the model as it is at that moment.
 Answer: TypeAlias = Callable[[int], TopK]
 
 
 class Watch:
     """P@1, in percent, of a model in training on named datasets.
 
-    `reading` reads texts once and gives what answers for them from then on; it is first asked when the first
-    epoch has ended. All datasets are answered for at once, as a model may have to make label vectors for it.
-    Datasets without rows are left out.
+    `reading` reads texts once, after the first epoch, and gives what answers for them from then on. All
+    datasets are answered for at once, because a model may have to make label vectors for it. Datasets without
+    rows are left out.
     """
 
     def __init__(self, data: Mapping[str, Dataset], reading: Callable[[pa.LargeStringArray], Answer]) -> None:
@@ -43,8 +43,7 @@ class Watch:
         spare = max(int(np.diff(rows.excluded.indptr).max()) for rows in self.data.values())
         ids = self._answer(1 + spare).ids  # (rows of all datasets, 1 + spare)
         ends = np.cumsum([len(rows) for rows in self.data.values()])
-        of_each = zip(self.data.items(), np.split(ids, ends[:-1]), strict=True)
         return {
             name: metrics_at_k(top, rows.targets, None, (1,), rows.excluded)["P@1"]
-            for (name, rows), top in of_each
+            for (name, rows), top in zip(self.data.items(), np.split(ids, ends[:-1]), strict=True)
         }

@@ -53,11 +53,11 @@ def load_weights(folder: FolderReader, name: str, network: nn.Module) -> None:
     put_weights(network, arrays)
 
 
-def rates_by_name(network: nn.Module, rates: Mapping[str, float]) -> dict[str, float]:
+def rates_by_name(network: nn.Module, rates: Mapping[str, float | None]) -> dict[str, float]:
     """The learning rate of each parameter that is trained.
 
     `rates` names parameters, or modules for all parameters within; the longest name counts, and what is named
-    by none, or with a rate of 0, is frozen. ValueError for a name of nothing.
+    by none, or with a rate of None, is frozen. ValueError for a name of nothing.
 
     >>> layer = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     >>> rates_by_name(layer, {"0": 0.1, "0.bias": 0.2})
@@ -70,8 +70,9 @@ def rates_by_name(network: nn.Module, rates: Mapping[str, float]) -> dict[str, f
         if owners:
             nearest = max(owners, key=len)
             used.add(nearest)
-            if rates[nearest]:
-                rate_of[name] = rates[nearest]
+            rate = rates[nearest]
+            if rate is not None:
+                rate_of[name] = rate
     unknown = sorted(set(rates) - used)
     if unknown:
         raise ValueError(f"the plan trains {unknown[0]!r}, which is no parameter of the network")

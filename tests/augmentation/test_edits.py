@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tailwright.augmentation._edits import OPERATIONS, EditSettings, edited_texts
 
 from tailwright.augmentation import augment, augmenter
-from tailwright.augmentation._edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.augmentation.eda import Eda, EdaSettings
 from tailwright.augmentation.wordnet import WordNet
 from tailwright.checks import check_augmenter

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tailwright.language.tuning_settings import TuningSettings
 
 import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter, augmenters, row_augmenter
@@ -29,7 +30,6 @@ from tailwright.data.pairs import same_pairs
 from tailwright.errors import InputError
 from tailwright.language.decoding import DecodingSettings
 from tailwright.language.pairs import TextPairs
-from tailwright.language.tuning_settings import TuningSettings
 from tailwright.settings import settings_from
 from tailwright.streams import stream
 from tailwright.study.advise.advisor import contenders_for

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import corpora
-
 from tailwright.augmentation._rows_to_augment import SourceSettings, rows_to_augment
 from tailwright.augmentation._text_pairs import PairsAndSources, PairSettings, pairs_and_sources, same_labels
+
 from tailwright.data.corpus import Corpus, corpus_from_lists
 from tailwright.data.dataset import Origin
 from tailwright.data.pairs import pairs_from_lists

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from tailwright.heads.batch_targets import BatchTargets
+from tailwright.heads.dense_scores import DenseHead
 from torch.nn import functional
 
 from tailwright.heads import dense_scores, label_attention
-from tailwright.heads.batch_targets import BatchTargets
-from tailwright.heads.dense_scores import DenseHead
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.heads.shared_mlp import SharedMlpHead
 

@@ -7,9 +7,9 @@ import plain_heads
 import pytest
 import torch
 from plain_heads import CASES, LABELS, ROWS, some_targets
+from tailwright.heads.batch_targets import BatchTargets
 
 from tailwright.evaluation.ranking import top_k_of_scores
-from tailwright.heads.batch_targets import BatchTargets
 
 pytestmark = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 

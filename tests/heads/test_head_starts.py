@@ -6,8 +6,8 @@ import math
 
 import pytest
 import torch
-
 from tailwright.heads.dense_scores import DenseHead
+
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.heads.shared_mlp import SharedMlpHead
 

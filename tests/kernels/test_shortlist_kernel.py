@@ -121,7 +121,7 @@ def test_pair_scores_are_dot_products():
 
 
 @pytest.mark.parametrize("blocks", [1, 3, 16])
-def test_one_pass_over_the_table_gives_cross_entropy_and_its_slopes(blocks):
+def test_one_pass_over_the_table_gives_cross_entropy_and_its_gradients(blocks):
     random = generator(11)
     queries = 20 * random.standard_normal((5, 19), dtype=np.float32)
     table = random.standard_normal((8, 19), dtype=np.float32)
@@ -129,19 +129,19 @@ def test_one_pass_over_the_table_gives_cross_entropy_and_its_slopes(blocks):
     starts, rows = ends_of(carried), flat(carried)
     targets = random.random(len(rows), dtype=np.float32)
     weights = random.random(5, dtype=np.float32)
-    row_slopes = np.zeros((blocks, *queries.shape), dtype=np.float32)
-    table_slopes = np.zeros_like(table)
-    loss = candidate_pass(starts, rows, targets, weights, queries, table, row_slopes, table_slopes)
+    row_gradients = np.zeros((blocks, *queries.shape), dtype=np.float32)
+    table_gradient = np.zeros_like(table)
+    loss = candidate_pass(starts, rows, targets, weights, queries, table, row_gradients, table_gradient)
     labels = np.repeat(np.arange(8), np.diff(starts))
     scores = (queries[rows].astype(float) * table[labels]).sum(axis=1)
     expected = weights[rows] * (np.logaddexp(0, scores) - targets * scores)
     assert loss == pytest.approx(expected.sum(), rel=1e-5)
-    slopes = weights[rows] * (1 / (1 + np.exp(-scores)) - targets)
+    gradients = weights[rows] * (1 / (1 + np.exp(-scores)) - targets)
     plain_rows, plain_table = np.zeros(queries.shape), np.zeros(table.shape)
-    np.add.at(plain_rows, rows, slopes[:, None] * table[labels])
-    np.add.at(plain_table, labels, slopes[:, None] * queries[rows])
-    np.testing.assert_allclose(row_slopes.sum(axis=0), plain_rows, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(table_slopes, plain_table, rtol=1e-3, atol=1e-3)
+    np.add.at(plain_rows, rows, gradients[:, None] * table[labels])
+    np.add.at(plain_table, labels, gradients[:, None] * queries[rows])
+    np.testing.assert_allclose(row_gradients.sum(axis=0), plain_rows, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(table_gradient, plain_table, rtol=1e-3, atol=1e-3)
 
 
 def plain_ranking(total: dict[int, float], k: int) -> list[int]:

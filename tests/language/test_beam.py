@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from tailwright.language.continuing import Continuations, places_of
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -21,7 +22,6 @@ from transformers import (
 
 from tailwright.errors import InputError
 from tailwright.language.beam import Candidate, beam_search
-from tailwright.language.continuing import Continuations, places_of
 
 VOCABULARY, END = 120, 5
 SMALL = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from tailwright.language.lora import merged, with_lora
 
 from tailwright.language.causal import load_causal
-from tailwright.language.lora import merged, with_lora
 from tailwright.language.tuning import tuned_generator, tuning_folder
 from tailwright.store import open_folder
 

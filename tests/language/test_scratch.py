@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tailwright.language.scratch import scratch_generator
 
 from tailwright.errors import InputError
-from tailwright.language.scratch import scratch_generator
 from tailwright.language.tuning import TuningSettings, tuned_generator
 
 sys.path.insert(0, str(Path(__file__).parent))

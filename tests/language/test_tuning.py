@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from tailwright.language.sequences import padded, sequences_of
+from tailwright.language.token_loss import token_loss
 
 from tailwright.errors import InputError
 from tailwright.language import tuning
 from tailwright.language.causal import load_causal
-from tailwright.language.sequences import padded, sequences_of
-from tailwright.language.token_loss import token_loss
 from tailwright.language.tuning import TuningSettings, generator_key, tuned_generator, tuning_folder
 
 sys.path.insert(0, str(Path(__file__).parent))

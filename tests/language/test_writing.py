@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tailwright.language.choosing import Choice
+from tailwright.language.shards import read_shard, write_shard
 
 from tailwright.errors import InputError
 from tailwright.language import writing
 from tailwright.language.beam import Candidate
 from tailwright.language.causal import load_causal
-from tailwright.language.choosing import Choice
 from tailwright.language.decoding import DecodingSettings
 from tailwright.language.generator import Generator
-from tailwright.language.shards import read_shard, write_shard
 from tailwright.language.writing import Written, decoding_rate, written_texts
 
 SMALL = DecodingSettings(beams=3, max_new_tokens=8, shard_rows=4, batch_tokens=200)

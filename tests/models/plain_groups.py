@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits
-
 from tailwright.models.lightxml.output import GroupedOutput
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 
 def plain_chosen(scores: np.ndarray, top: int, true: set[int]) -> list[int]:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tailwright.models.astec.settings import AstecSettings, halving_epochs
 
 import tailwright as tw
 from tailwright.checks import check_model
@@ -17,7 +18,6 @@ from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.models.astec.model import Astec
-from tailwright.models.astec.settings import AstecSettings, halving_epochs
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.models.astec import cluster_loss
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 from tailwright.training.losses import BlockPairs, binary_cross_entropy
 
 PLAIN = {"steps": 50, "restart": 0.2, "top": 10, "seed": 0}

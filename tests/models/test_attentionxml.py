@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tailwright.models.attentionxml.forms import FlatAttention, TreeAttention
+from tailwright.models.attentionxml.settings import AttentionXmlSettings
+from tailwright.training.parts import weights_of
 
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import checked
 from tailwright.errors import InputError
-from tailwright.models.attentionxml.forms import FlatAttention, TreeAttention
 from tailwright.models.attentionxml.model import AttentionXml
-from tailwright.models.attentionxml.settings import AttentionXmlSettings
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))

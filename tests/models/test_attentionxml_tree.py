@@ -11,6 +11,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tailwright.models.attentionxml.forms import TreeAttention
+from tailwright.training.parts import weights_of
 
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace
@@ -18,12 +20,10 @@ from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.encoders.bilstm import BiLstmSettings
 from tailwright.encoders.reading import read
-from tailwright.models.attentionxml.forms import TreeAttention
 from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.models.attentionxml.network import LevelShape, TreeNetwork, log_odds
 from tailwright.models.attentionxml.phases import LevelPhase, filled
 from tailwright.models.attentionxml.tree import LabelLevels, label_levels, of_nodes
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from tailwright.training.parts import weights_of
 
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 STILL = 1e-12

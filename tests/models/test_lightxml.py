@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from tailwright.models.lightxml.output import GroupedOutput
+from tailwright.models.shared.text_output import DenseOutput
 from tiny_encoders import READING, save_reader
 
 from tailwright.checks import check_model
@@ -14,8 +16,6 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.models.lightxml.model import FLAT_MOST, LightXml, LightXmlSettings
-from tailwright.models.lightxml.output import GroupedOutput
-from tailwright.models.shared.text_output import DenseOutput
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from plain_groups import plain_chosen, plain_loss
 from scipy import sparse
 from scipy.special import expit, logit
+from tailwright.heads.batch_targets import BatchTargets
+from tailwright.heads.dense_scores import DenseHead
+from tailwright.models.lightxml.output import GroupedOutput, both_log_odds
 
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.encoders.reading import Read
 from tailwright.encoders.row_table import RowTable
-from tailwright.heads.batch_targets import BatchTargets
-from tailwright.heads.dense_scores import DenseHead
 from tailwright.labels.taught import taught_pairs
 from tailwright.models.lightxml.groups import LabelGroups, group_count, label_groups
-from tailwright.models.lightxml.output import GroupedOutput, both_log_odds
 from tailwright.streams import stream
 
 # Labels 2, 5, 8, ... are in no group.

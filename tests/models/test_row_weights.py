@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tailwright.models.astec.cluster_loss import every_cluster_loss
+from tailwright.models.astec.clusters import label_vectors
 from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
 
 import tailwright as tw
@@ -22,8 +24,6 @@ from tailwright.heads.centroids import label_centroids
 from tailwright.heads.shortlist import Candidates, candidate_loss
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import label_vectors
 from tailwright.models.fusion.combination import logistic_curve
 from tailwright.models.linear import LOSSES, Linear, LinearSettings, _counted
 from tailwright.models.popularity import Popularity

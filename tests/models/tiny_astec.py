@@ -6,10 +6,11 @@ import hashlib
 import sys
 from pathlib import Path
 
+from tailwright.models.astec.settings import AstecSettings
+
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.models.astec.model import Astec
-from tailwright.models.astec.settings import AstecSettings
 from tailwright.training.workplace import Workplace
 
 SETTINGS = AstecSettings(

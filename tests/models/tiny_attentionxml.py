@@ -7,15 +7,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tailwright.models.attentionxml import AttentionXmlSettings
+from tailwright.settings import settings_from
+from tailwright.training.weights import weights_of
+
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.models.attentionxml.model import AttentionXml
-from tailwright.models.attentionxml.settings import AttentionXmlSettings
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
-FLAT = AttentionXmlSettings(
-    epochs=2, batch=32, width=8, hidden=4, layers=(6,), average_from=0, average_every=2, tree="flat"
-)
+SMALL = {"epochs": 2, "batch": 32, "width": 8, "hidden": 4, "layers": (6,), "average_from": 0, "average_every": 2}
+FLAT = settings_from(AttentionXmlSettings, {**SMALL, "tree": "flat"})
 # Two levels of clusters, then the labels; averages begin with what a level takes over from the one above.
 TREE = replace(FLAT, tree="tree", nodes=(2, 4), beam=2)
 FORMS = {"flat": FLAT, "tree": TREE}
@@ -35,7 +36,7 @@ def learnt(form: str, folder: Path | None, *, resume: bool = False) -> str:
     work = Workplace(folder, resume=resume, checkpoint_seconds=0)
     model = fitted(FORMS[form], work, valid=True)
     digest = hashlib.sha256()
-    for array in weights_of(model.form.network.parts()).values():
+    for array in weights_of(model.network).values():
         digest.update(array.tobytes())
     digest.update(model.predict(tiny_corpus().train.texts, 4).scores.tobytes())
     return digest.hexdigest()

@@ -10,9 +10,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tailwright.training.parts import weights_of
+
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.models.lightxml.model import LightXml, LightXmlSettings
-from tailwright.training.parts import weights_of
 from tailwright.training.workplace import Workplace
 
 # 60 rows in batches of 16, two epochs: 8 steps, averaged from the second epoch on.

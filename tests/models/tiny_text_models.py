@@ -14,11 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tailwright.training.weights import weights_of
+
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
-from tailwright.training.parts import weights_of
 from tailwright.training.team import connected, working_together
 from tailwright.training.workplace import Workplace
 
@@ -62,8 +63,8 @@ def learnt(name: str, encoder: str, work: Workplace, **also: Any) -> str:
     model = new(name, encoder, **also)
     model.fit(rows(), seed=3, work=work)
     digest = hashlib.sha256()
-    for part, weight in weights_of(model.network.parts()).items():
-        digest.update(part.encode() + weight.tobytes())
+    for name_, weight in weights_of(model.network).items():
+        digest.update(name_.encode() + weight.tobytes())
     digest.update(model.predict(rows().train.texts, 4).scores.tobytes())
     return digest.hexdigest()
 

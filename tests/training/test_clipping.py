@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from tailwright.training.clipping import AdaptiveClip, Clipper
 from tailwright.training.optimisers import Optimisers
@@ -51,14 +52,14 @@ def test_what_is_remembered_is_restored_in_order():
 
 
 def test_gradients_of_steps_are_cut_by_the_rule():
-    part = torch.zeros(2)
-    plan = Plan(1, 1, {"part": 0.1}, clip=AdaptiveClip(remembered=1))
-    optimisers = Optimisers({"part": part}, plan)
+    network = nn.ParameterDict({"dense": torch.zeros(2)})
+    plan = Plan(1, 1, {"dense": 0.1}, clip=AdaptiveClip(remembered=1))
+    optimisers = Optimisers(network, plan)
     means = []
     for gradient in (10.0, 0.5, 20.0):
-        part.grad = torch.tensor([gradient, 0.0])
+        network["dense"].grad = torch.tensor([gradient, 0.0])
         optimisers.step(1.0)
-        means.append(float(optimisers.dense["part"].mean[0]))
+        means.append(float(optimisers.dense["dense"].mean[0]))
     first, second = 1.0, 0.9 + 0.05
     np.testing.assert_allclose(means, [first, second, 0.9 * second + 0.1 * 2.5], rtol=1e-5)
 

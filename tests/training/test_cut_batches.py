@@ -29,22 +29,22 @@ def test_micro_batches_learn_what_the_whole_batch_learns(tmp_path, size):
 class Judged(tiny_team.Tags):
     """Validates to given numbers; the weights at each validation are kept."""
 
-    def __init__(self, parts, plan, qualities):
-        super().__init__(parts, plan, rows=12)
+    def __init__(self, network, plan, qualities):
+        super().__init__(network, plan, rows=12)
         self.qualities, self.seen = list(qualities), []
 
     def validate(self):
-        self.seen.append(self.parts["layer.weight"].detach().numpy().copy())
+        self.seen.append(self.network.layer["weight"].detach().numpy().copy())
         return self.qualities.pop(0)
 
 
 def judged(folder, qualities, **settings):
     """A phase of three steps an epoch after its training."""
-    parts = tiny_team.new_parts()
-    phase = Judged(parts, Plan(5, 4, tiny_team.RATES, **settings), qualities)
-    run_phases(parts, [phase], seed=0, work=Workplace(folder))
+    network = tiny_team.Network()
+    phase = Judged(network, Plan(5, 4, tiny_team.RATES, **settings), qualities)
+    run_phases(network, [phase], seed=0, work=Workplace(folder))
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return phase, parts["layer.weight"].detach().numpy(), events
+    return phase, network.layer["weight"].detach().numpy(), events
 
 
 def test_validation_by_steps_stops_and_keeps_the_best_weights(tmp_path):
@@ -67,8 +67,8 @@ def test_the_last_step_is_validated_too(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"validate_every": 0}, "validate_every must be >= 1 or None, got 0"),
-        ({"micro_batch": 0}, "micro_batch must be >= 1 or None, got 0"),
+        ({"validate_every": 0}, "validate_every must be >= 1 or none, got 0"),
+        ({"micro_batch": 0}, "micro_batch must be >= 1 or none, got 0"),
         ({"epsilon": 0.0}, "epsilon must be > 0, got 0.0"),
         ({"precision": "half"}, "precision must be one of full, mixed, got 'half'"),
     ],

@@ -1,4 +1,4 @@
-"""AdamW of dense parts: equal to torch's own, and resumed to the same bits."""
+"""AdamW of dense parameters: equal to torch's own, and resumed to the same bits."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_it_equals_torch_sparse_adam_over_many_steps():
             check_invariants=True,
         )
         theirs.step()
-    np.testing.assert_allclose(table.weight, parameter.detach().numpy(), rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(table.array, parameter.detach().numpy(), rtol=2e-5, atol=1e-6)
 
 
 def test_rows_that_are_not_touched_stay_bit_for_bit():
@@ -40,7 +40,7 @@ def test_rows_that_are_not_touched_stay_bit_for_bit():
     table = RowTable(start.copy())
     optimiser = RowSparseAdam(table)
     optimiser.step(np.array([1, 4], dtype=np.int32), numbers(3, 2, 3), 0.1)
-    changed = (table.weight != start).any(axis=1)
+    changed = (table.array != start).any(axis=1)
     assert changed.tolist() == [False, True, False, False, True, False]
     assert (optimiser.mean[~changed] == 0).all()
 
@@ -57,16 +57,16 @@ def test_scale_multiplies_the_gradient():
 
 def test_the_rows_of_a_table_collect_their_gradient_once_a_batch():
     table = RowTable(numbers(7, 4, 2))
-    rows = table.rows(np.array([1, 3]))
+    rows = table(np.array([1, 3]))
     with pytest.raises(RuntimeError, match="once a batch"):
-        table.rows(np.array([0]))
+        table(np.array([0]))
     (rows * 3).sum().backward()
     touched, gradient = table.take_gradient()
     assert touched.tolist() == [1, 3]
     assert (gradient == 3).all()
     assert table.take_gradient() is None
     table.frozen = True
-    assert not table.rows(np.array([0])).requires_grad
+    assert not table(np.array([0])).requires_grad
 
 
 def test_a_table_must_be_a_float32_matrix():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from stopped_fits import stopped_after
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
@@ -20,31 +21,36 @@ sys.path.insert(0, str(Path(__file__).parent))
 import tiny_team
 
 
-def new_parts() -> dict[str, RowTable | torch.Tensor]:
-    return {"table": RowTable(np.zeros((3, 2), dtype=np.float32)), "dense": torch.zeros(2)}
+class Network(nn.Module):
+    """A table and a dense parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = RowTable(np.zeros((3, 2), dtype=np.float32))
+        self.dense = nn.Parameter(torch.zeros(2))
 
 
-def move(parts, random) -> dict[str, np.ndarray]:
+def move(network, random) -> dict[str, np.ndarray]:
     """New weights at random, in place; a copy of them."""
-    parts["table"].weight[...] = random.standard_normal((3, 2))
-    parts["dense"].copy_(torch.from_numpy(random.standard_normal(2)))
-    return {"table": parts["table"].weight.copy(), "dense": parts["dense"].numpy().copy()}
+    network.table.array[...] = random.standard_normal((3, 2))
+    network.dense.data.copy_(torch.from_numpy(random.standard_normal(2)))
+    return {"table.weight": network.table.array.copy(), "dense": network.dense.detach().numpy().copy()}
 
 
 @pytest.mark.parametrize("updates", [0, 1, 2, 7])
 def test_after_some_updates_it_is_the_mean_of_the_snapshots_and_the_first_weights(updates):
-    parts, random = new_parts(), stream(0, "weights")
-    averages = Averages(Averaging(2, 3), parts, ["table", "dense"])
-    move(parts, random)
+    network, random = Network(), stream(0, "weights")
+    averages = Averages(Averaging(2, 3), network, ["table.weight", "dense"])
+    move(network, random)
     averages.begin_epoch(1)
     averages.after_step(2, 2)
     assert averages.means == {}
-    taken = [move(parts, random)]
+    taken = [move(network, random)]
     averages.begin_epoch(2)
     for number in range(updates):
-        move(parts, random)
+        move(network, random)
         averages.after_step(3 * number, 0)  # not due
-        taken.append(move(parts, random))
+        taken.append(move(network, random))
         averages.after_step(3 * number + 2, 2)
     averages.begin_epoch(3)  # begun once, it is not begun anew
     assert averages.count == updates + 1
@@ -52,46 +58,48 @@ def test_after_some_updates_it_is_the_mean_of_the_snapshots_and_the_first_weight
         np.testing.assert_allclose(mean, np.mean([snapshot[name] for snapshot in taken], axis=0), atol=1e-6)
 
 
-def test_swapped_in_the_parts_are_the_means_and_then_what_they_were():
-    parts, random = new_parts(), stream(0, "weights")
-    averages = Averages(Averaging(0, 1), parts, ["table", "dense"])
-    first = move(parts, random)
+def test_swapped_in_the_weights_are_the_means_and_then_what_they_were():
+    network, random = Network(), stream(0, "weights")
+    averages = Averages(Averaging(0, 1), network, ["table.weight", "dense"])
+    first = move(network, random)
     averages.begin_epoch(0)
-    second = move(parts, random)
+    second = move(network, random)
     averages.after_step(0, 0)
     means = {name: mean.copy() for name, mean in averages.means.items()}
 
     @averages.swapped_in()
     def stopped() -> None:
-        np.testing.assert_allclose(parts["table"].weight, (first["table"] + second["table"]) / 2, atol=1e-6)
-        np.testing.assert_array_equal(parts["dense"].numpy(), means["dense"])
+        np.testing.assert_allclose(
+            network.table.array, (first["table.weight"] + second["table.weight"]) / 2, atol=1e-6
+        )
+        np.testing.assert_array_equal(network.dense.detach().numpy(), means["dense"])
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
-    np.testing.assert_array_equal(parts["table"].weight, second["table"])
-    np.testing.assert_array_equal(parts["dense"].numpy(), second["dense"])
-    np.testing.assert_array_equal(averages.means["table"], means["table"])
+    np.testing.assert_array_equal(network.table.array, second["table.weight"])
+    np.testing.assert_array_equal(network.dense.detach().numpy(), second["dense"])
+    np.testing.assert_array_equal(averages.means["table.weight"], means["table.weight"])
 
 
 class Walk(Phase):
     """The dense part goes one step along its gradient; every weight that is validated or watched is noted."""
 
-    def __init__(self, parts, plan, quality=lambda weight: None):
+    def __init__(self, network, plan, quality=lambda weight: None):
         super().__init__("walk", 4, plan)
-        self.parts, self.quality = parts, quality
+        self.network, self.quality = network, quality
         self.trained, self.validated, self.looked_at = [], [], []
 
     def loss(self, rows, random, epoch):
-        self.trained.append(self.parts["dense"].detach().numpy().copy())
-        return self.parts["dense"].sum()
+        self.trained.append(self.network.dense.detach().numpy().copy())
+        return self.network.dense.sum()
 
     def validate(self):
-        self.validated.append(self.parts["dense"].detach().numpy().copy())
+        self.validated.append(self.network.dense.detach().numpy().copy())
         return self.quality(self.validated[-1])
 
     def watched(self):
-        self.looked_at.append(self.parts["dense"].detach().numpy().copy())
+        self.looked_at.append(self.network.dense.detach().numpy().copy())
         return {}
 
 
@@ -100,28 +108,28 @@ def plan(epochs=3, **settings) -> Plan:
 
 
 def test_raw_weights_are_trained_on_and_averaged_ones_are_validated_watched_and_kept():
-    parts = new_parts()
-    phase = Walk(parts, plan())
-    run_phases(parts, [phase], seed=0)
+    network = Network()
+    phase = Walk(network, plan())
+    run_phases(network, [phase], seed=0)
     # Two steps an epoch, each of about the rate: 0, then -0.1, -0.2 and so on.
     np.testing.assert_allclose([w[0] for w in phase.trained], -0.1 * np.arange(6), atol=1e-5)
     # After epoch 1 there is no average yet; then it is of -0.2 (when it began), -0.3, -0.4 and on.
     np.testing.assert_allclose([w[0] for w in phase.validated], [-0.2, -0.3, -0.4], atol=1e-5)
     np.testing.assert_array_equal(phase.validated, phase.looked_at)
-    np.testing.assert_array_equal(parts["dense"].detach().numpy(), phase.validated[-1])
+    np.testing.assert_array_equal(network.dense.detach().numpy(), phase.validated[-1])
 
 
 def test_the_best_weights_are_averaged_ones():
-    parts = new_parts()
-    phase = Walk(parts, plan(epochs=4), quality=lambda weight: -abs(float(weight[0]) + 0.3))
-    run_phases(parts, [phase], seed=0)
-    np.testing.assert_array_equal(parts["dense"].detach().numpy(), phase.validated[1])
+    network = Network()
+    phase = Walk(network, plan(epochs=4), quality=lambda weight: -abs(float(weight[0]) + 0.3))
+    run_phases(network, [phase], seed=0)
+    np.testing.assert_array_equal(network.dense.detach().numpy(), phase.validated[1])
 
 
 def test_a_phase_that_ends_before_averaging_starts_keeps_its_weights():
-    parts = new_parts()
-    run_phases(parts, [Walk(parts, plan(averaging=Averaging(3, 1)))], seed=0)
-    np.testing.assert_allclose(parts["dense"].detach().numpy(), -0.6, atol=1e-5)
+    network = Network()
+    run_phases(network, [Walk(network, plan(averaging=Averaging(3, 1)))], seed=0)
+    np.testing.assert_allclose(network.dense.detach().numpy(), -0.6, atol=1e-5)
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 9, 16])

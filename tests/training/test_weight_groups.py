@@ -1,15 +1,17 @@
-"""Which parts decay, and with which epsilon they are stepped."""
+"""Which parameters decay, and with which epsilon they are stepped."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
 from tailwright.training.weight_groups import WeightDecay
+from tailwright.training.weights import weights_of
 
 SHAPES = {
     "encoder.dense.weight": (3, 3),
@@ -21,13 +23,21 @@ SHAPES = {
 
 
 def decayed(decay: float | WeightDecay) -> set[str]:
-    """The parts that a step without a slope makes smaller."""
-    parts = {name: torch.ones(shape) for name, shape in SHAPES.items()}
-    optimisers = Optimisers(parts, Plan(1, 1, dict.fromkeys(parts, 0.5), weight_decay=decay))
-    for part in parts.values():
-        part.grad = torch.zeros_like(part)
+    """The parameters that a step with a gradient of zero makes smaller."""
+    network = nn.Module()
+    for name, shape in SHAPES.items():
+        *owners, own = name.split(".")
+        module = network
+        for owner in owners:
+            if not hasattr(module, owner):
+                module.add_module(owner, nn.Module())
+            module = module.get_submodule(owner)
+        module.register_parameter(own, nn.Parameter(torch.ones(shape)))
+    optimisers = Optimisers(network, Plan(1, 1, dict.fromkeys(SHAPES, 0.5), weight_decay=decay))
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
     optimisers.step(1.0)
-    values = {name: round(float(part.detach().mean()), 4) for name, part in parts.items()}
+    values = {name: round(float(weight.mean()), 4) for name, weight in weights_of(network).items()}
     assert set(values.values()) <= {1.0, 0.95}
     return {name for name, value in values.items() if value < 1}
 
@@ -46,14 +56,15 @@ def test_what_is_spared_can_be_set():
     assert decayed(WeightDecay(0.1, spared=())) == {"encoder.dense.weight", "label_bias"}
 
 
-def test_epsilon_reaches_tables_and_dense_parts():
+def test_epsilon_reaches_tables_and_dense_parameters():
     def moved(epsilon: float) -> tuple[float, float]:
-        table, dense = RowTable(np.zeros((2, 1), dtype=np.float32)), torch.zeros(1)
-        parts = {"table": table, "dense": dense}
-        optimisers = Optimisers(parts, Plan(1, 1, dict.fromkeys(parts, 0.1), epsilon=epsilon))
-        (1e-3 * (table.rows(np.array([1])).sum() + dense.sum())).backward()
+        network = nn.Module()
+        network.table = RowTable(np.zeros((2, 1), dtype=np.float32))
+        network.dense = nn.Parameter(torch.zeros(1))
+        optimisers = Optimisers(network, Plan(1, 1, {"table": 0.1, "dense": 0.1}, epsilon=epsilon))
+        (1e-3 * (network.table(np.array([1])).sum() + network.dense.sum())).backward()
         optimisers.step(1.0)
-        return float(table.weight[1, 0]), float(dense.detach()[0])
+        return float(network.table.array[1, 0]), float(network.dense.detach()[0])
 
     # The first step is rate * g / (|g| + epsilon). Row-sparse Adam adds epsilon before the bias correction.
     assert moved(1e-8) == pytest.approx((-0.1, -0.1), rel=1e-3)

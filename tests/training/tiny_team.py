@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
@@ -17,29 +18,33 @@ from tailwright.training.losses import BlockPairs, binary_cross_entropy
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averaging
 from tailwright.training.team import connected, working_together
+from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
 WORDS, WIDTH, LABELS = 15, 4, 6
-RATES = {"words": 0.05, "layer.weight": 0.05, "layer.bias": 0.05, "spare": 0.05}
+RATES = {"words": 0.05, "layer": 0.05, "spare": 0.05}
 
 
-def new_parts() -> dict[str, RowTable | torch.Tensor]:
-    words = stream(0, "words").standard_normal((WORDS, WIDTH), dtype=np.float32)
-    layer = stream(0, "layer").standard_normal((WIDTH, LABELS), dtype=np.float32)
-    return {
-        "words": RowTable(words),
-        "layer.weight": torch.from_numpy(layer),
-        "layer.bias": torch.zeros(LABELS),
-        "spare": torch.ones(2),  # no loss reaches it
-    }
+class Network(nn.Module):
+    """Word vectors and a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = RowTable(stream(0, "words").standard_normal((WORDS, WIDTH), dtype=np.float32))
+        self.layer = nn.ParameterDict()
+        self.layer["weight"] = torch.from_numpy(
+            stream(0, "layer").standard_normal((WIDTH, LABELS), dtype=np.float32)
+        )
+        self.layer["bias"] = torch.zeros(LABELS)
+        self.spare = nn.Parameter(torch.ones(2))  # no loss reaches it
 
 
 class Tags(Phase):
     """A text is three words, their mean goes through a layer; labels are drawn once."""
 
-    def __init__(self, parts, plan, rows=13, drop=0.0):
+    def __init__(self, network, plan, rows=13, drop=0.0):
         super().__init__("tags", rows, plan)
-        self.parts, self.drop = parts, drop
+        self.network, self.drop = network, drop
         draws = stream(1, "rows")
         self.words = draws.integers(0, WORDS, (rows, 3))
         self.targets = draws.random((rows, LABELS)) < 0.3
@@ -48,10 +53,10 @@ class Tags(Phase):
 
     def loss(self, rows, random, epoch):
         distinct, places = np.unique(self.words[rows], return_inverse=True)
-        table = self.parts["words"].rows(distinct)
+        table = self.network.words(distinct)
         features = table[torch.from_numpy(places.reshape(-1, 3))].mean(1)  # (batch, width)
         features = features * torch.from_numpy(random.random(features.shape) >= self.drop)
-        scores = features.float() @ self.parts["layer.weight"] + self.parts["layer.bias"]
+        scores = features.float() @ self.network.layer["weight"] + self.network.layer["bias"]
         found = np.nonzero(self.targets[rows])
         positives = BlockPairs.of(*found, np.full(len(found[0]), 0.8))
         none = BlockPairs.of(np.array([]), np.array([]), np.array([]))
@@ -59,7 +64,7 @@ class Tags(Phase):
 
     def validate(self):
         self.validated += 1
-        return -float(self.parts["layer.weight"].detach().square().sum())
+        return -float(self.network.layer["weight"].detach().square().sum())
 
 
 def plan(**settings) -> Plan:
@@ -69,13 +74,13 @@ def plan(**settings) -> Plan:
 
 def learnt(folder: Path | None = None, *, team=None, resume=False, rows=13, drop=0.0, **settings):
     """(mean loss of each epoch, weights by name) of a training."""
-    parts = new_parts()
-    phase = Tags(parts, plan(**settings), rows, drop)
+    network = Network()
+    phase = Tags(network, plan(**settings), rows, drop)
     writes = team is None or team.leads
     work = Workplace(folder, resume=resume, checkpoint_seconds=0, writes=writes)
-    run_phases(parts, [phase], seed=3, work=work)
+    run_phases(network, [phase], seed=3, work=work)
     assert writes or not phase.validated
-    weights = {n: p.weight if isinstance(p, RowTable) else p.detach().numpy() for n, p in parts.items()}
+    weights = weights_of(network)
     if folder is None or not writes:
         return [], weights
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]

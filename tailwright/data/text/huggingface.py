@@ -31,8 +31,8 @@ class HuggingFaceTokenizer:
     """A `tokenizers.Tokenizer` that gives `TokenRows`; the library tokenises in threads.
 
     Truncation and padding settings in the file are ignored: `rows` gets the length, cuts the text's own
-    tokens and keeps the special ones around them. The padding token is the first of `padding`, the file's padding
-    setting, the `pad_token` of the files beside it, a special token with a usual name.
+    tokens and keeps the special ones around them. The padding token is the first of `padding`, the file's
+    padding setting, the `pad_token` of the files beside it, a special token with a usual name.
     """
 
     def __init__(

@@ -1,123 +1,113 @@
-"""ASTEC: word vectors learnt by a task over clusters of labels, shortlists by search, a classifier on them.
-
-After the paper "DeepXML: a deep extreme multi-label learning framework applied to short text documents" and
-its published code. A learner is trained in phases (`_astec_phases`):
-
-1. Surrogate. Labels are clustered by the texts of their rows; a text is the sum of its words' vectors, and a
-   one-versus-all classifier over the clusters teaches those vectors.
-2. Shortlists. With the vectors frozen, each text is listed the labels whose centroids are near to it, and
-   those that training rows near to it carry.
-3. Extreme. A classifier over labels learns on positives, shortlists and labels at random.
-4. Rerank. A second network, words included, learns on what the classifier ranks highest.
-
-The answer is a weighted sum of the classifier's chances and of those of similarity; several learners are
-added up. Labels that no training row carries are never predicted: labels without rows need an augmentation
-that gives them one (gandalf). Validation rows are not looked at: the last epoch counts, as in the paper.
-
-The settings of `benchmarks/bench_astec.py --quick` (4,096 clusters, 8 + 5 + 5 epochs, lists of 200) gave on
-winapi-seealso, seed 0, P@1 / PSP@5: 70.3 / 48.2 plain, 71.9 / 62.4 with gandalf. Their rates were chosen by
-plain runs, on a part of these test rows.
-"""
+"""`Astec`: trains its learners, adds up their scores, keeps them in a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
+from torch import nn
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
+from tailwright.data.text.word_vectors import word_vectors
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.evaluation.ranking import TopK
+from tailwright.heads.shortlist import Shortlister, empty_lists, weighted_sum
+from tailwright.labels.surrogate_clusters import cluster_count
 from tailwright.labels.vectors import unit_rows
-from tailwright.models import Model, ModelCard, models
-from tailwright.models.astec.settings import AstecSettings, memory_need
+from tailwright.models import Model, models
+from tailwright.models.astec import CARD, AstecSettings
+from tailwright.models.astec.network import AstecNetwork
+from tailwright.models.astec.phases import AstecRows, LearnerTraining
 from tailwright.progress import progress
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+from tailwright.streams import stream
+from tailwright.training.loop import run_phases
+from tailwright.training.memory import MemoryNeed
+from tailwright.training.phase_settings import batch_for
+from tailwright.training.shortlist_phases import Intermediates
+from tailwright.training.threads import torch_threads
+from tailwright.training.weights import load_weights, save_weights
 from tailwright.training.workplace import Workplace
 
-if TYPE_CHECKING:
-    from tailwright.encoders.bags import Bags
-    from tailwright.models.astec.learner import FittedLearner, Reader
-    from tailwright.models.astec.phases import Material
-
 ROWS_A_BLOCK = 4096
+FLOAT = 4  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class AstecLearner:
+    """A trained network and the training rows that it lists labels by."""
+
+    network: AstecNetwork
+    shortlister: Shortlister
+
+    def vectors(self, bags: Bags) -> np.ndarray:
+        """(texts, width): the vectors that shortlists are found by."""
+        return self.network.extreme.encoder.vectors(bags)
+
+    def ranked(self, bags: Bags, excluded: sparse.csr_array | None) -> TopK:
+        """The labels of each text with the fused score, best first."""
+        vectors = self.vectors(bags)
+        return self.network.ranked(bags, vectors, self.shortlister.lists(vectors), excluded)
 
 
 @models.register
 class Astec(Model):
     """Shortlists by similarity, reranked by classifiers over labels."""
 
-    card = ModelCard(
-        name="astec",
-        summary="word vectors learnt on clusters of labels, shortlists by search, classifiers on those",
-        reads=("texts", "targets", "label texts"),
-        paper="DeepXML: A Deep Extreme Multi-Label Learning Framework Applied to Short Text Documents",
-        doors=("rows", "batch"),
-    )
+    card = CARD
     Settings = AstecSettings
 
     features: TfIdf
     rows: sparse.csr_array  # (training rows, words): what shortlists search among
     targets: sparse.csr_array  # (training rows, labels): targets times row weights
     seed: int
-    learners: list[FittedLearner]
+    learners: list[AstecLearner]
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        from tailwright.data.text.word_vectors import word_vectors
-        from tailwright.models.astec.clusters import cluster_count, learner_seed
-        from tailwright.models.astec.learner import FittedLearner
-        from tailwright.models.astec.network import AstecNetwork
-        from tailwright.models.astec.phases import Learner
-        from tailwright.training.loop import run_phases
-        from tailwright.training.threads import torch_threads
-
-        chosen: AstecSettings = self.settings
-        material = self._material(corpus, seed, work)
-        clusters = cluster_count(int(np.count_nonzero(corpus.labels.counts)), chosen.clusters)
-        need = memory_need(material.matrix, material.targets, clusters, chosen)
+        settings: AstecSettings = self.settings
+        rows = self._rows(corpus, seed, work)
+        described = int(np.count_nonzero(corpus.labels.counts))
+        clusters = cluster_count(described, settings.clusters.count, settings.clusters.labels_each)
+        need = memory_need(rows.matrix, rows.targets, clusters, settings)
         work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
         need.require("a smaller width (--set width=100) or a higher --set min_count needs less")
-        learners = []
-        for number in range(chosen.learners):
-            own = learner_seed(seed, number)
-            vectors = word_vectors(self.features.vocabulary, chosen.width, chosen.vectors, seed=own)
-            network = AstecNetwork.new(vectors, clusters, len(corpus.labels), reranks=chosen.rerank, seed=own)
-            learners.append(Learner(material, network, number, own))
-        parts = {name: part for one in learners for name, part in one.network.parts(one.name).items()}
+        between, networks, phases = Intermediates(work), nn.ModuleDict(), []
+        for number in range(settings.learners):
+            name, own_seed = f"learner-{number + 1}", learner_seed(seed, number)
+            vectors = word_vectors(self.features.vocabulary, settings.width, settings.vectors, seed=own_seed)
+            network = AstecNetwork(vectors, clusters, len(corpus.labels), settings, own_seed)
+            networks[name] = network
+            phases += LearnerTraining(network, rows, between, name, own_seed).phases()
         with torch_threads():
-            run_phases(parts, [phase for one in learners for phase in one.phases()], seed=seed, work=work)
-            material.held.clear()
-            self.rows, self.targets, self.seed = material.matrix, material.targets, seed
-            self._settle([FittedLearner.readers(one.network) for one in learners])
+            run_phases(networks, phases, seed=seed, work=work)
+            between.drop()
+            self.rows, self.targets, self.seed = rows.matrix, rows.targets, seed
+            self._settle([network for network in networks.values() if isinstance(network, AstecNetwork)])
 
-    def _settle(self, readers: Sequence[tuple[Reader, Reader | None]]) -> None:
-        """Make the learners that read with these, and list labels by the training rows."""
-        from tailwright.encoders.bags import Bags
-        from tailwright.models.astec.clusters import learner_seed
-        from tailwright.models.astec.learner import FittedLearner
+    def _settle(self, networks: Sequence[AstecNetwork]) -> None:
+        """Make learners of trained networks, which list labels by the training rows."""
+        bags, self.learners = Bags.of(self.rows), []
+        for number, network in enumerate(networks):
+            network.surrogate = None
+            vectors, seed = network.extreme.encoder.vectors(bags), learner_seed(self.seed, number)
+            shortlister = Shortlister(vectors, self.targets, self.settings.shortlist, seed)
+            self.learners.append(AstecLearner(network, shortlister))
 
-        bags = Bags.of(self.rows)
-        self.learners = [
-            FittedLearner.of(*pair, bags, self.targets, self.settings, learner_seed(self.seed, number))
-            for number, pair in enumerate(readers)
-        ]
-
-    def _material(self, corpus: Corpus, seed: int, work: Workplace) -> Material:
+    def _rows(self, corpus: Corpus, seed: int, work: Workplace) -> AstecRows:
         """The rows that have words, labels and weight, as all learners read them."""
-        from tailwright.encoders.bags import Bags
-        from tailwright.encoders.joined_bags import BagJoiner
-        from tailwright.models.astec.phases import Material
-
         with work.phase("features"):
-            # Label texts too, for a mix may put them behind rows, and their words then need vectors.
+            # Label texts too: a mix may append them to rows, and their words then need vectors.
             texts = pa.concat_arrays([corpus.train.texts, corpus.labels.texts])
-            settings = TfIdfSettings(min_count=self.settings.min_count)
-            self.features, every = TfIdf.fit_transform(texts, settings)
-            matrix, label_matrix = every[: len(corpus.train)], every[len(corpus.train) :]
+            self.features, features = TfIdf.fit_transform(
+                texts, TfIdfSettings(min_count=self.settings.min_count)
+            )
+            matrix, label_matrix = features[: len(corpus.train)], features[len(corpus.train) :]
             targets = corpus.train.weighted_targets()
             kept = np.flatnonzero((np.diff(matrix.indptr) > 0) & (np.diff(targets.indptr) > 0))
             data, matrix, targets = corpus.train.take(kept), matrix[kept], targets[kept]
@@ -127,41 +117,40 @@ class Astec(Model):
                 mixes.append(mix.prepare(corpus, seed=seed))
         kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
         joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
-        return Material(data, matrix, joiner, targets, mixes, self.settings, work, self._bags, self.watch)
+        return AstecRows(data, matrix, joiner, targets, mixes, self._bags, self.watch)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        from tailwright.heads.shortlist import added
+        return self.predict_besides(texts, k, None)
 
-        labels = int(self.targets.shape[1])
-        found = [TopK(np.empty((0, k), dtype=np.int32), np.empty((0, k), dtype=np.float32))]
+    def predict_besides(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
+    ) -> TopK:
+        rankings, start, labels = [empty_lists(0, k)], 0, int(self.targets.shape[1])
         for bags in self._read(arrow_strings(texts)):
-            answers = [learner.answer(bags) for learner in self.learners]
-            found.append(added(answers, [1.0] * len(answers), labels, k))
-        return TopK.concat(found)
+            barred = None if excluded is None else excluded[start : start + len(bags)]
+            rankings_of_learners = [learner.ranked(bags, barred) for learner in self.learners]
+            ones = [1.0] * len(self.learners)
+            rankings.append(weighted_sum(rankings_of_learners, ones, labels, k))
+            start += len(bags)
+        return TopK.concat(rankings)
 
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         """The vectors that shortlists are found by; those of several learners stand side by side."""
-        from tailwright.models.astec.network import coarse_vectors
-
-        found = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]
+        blocks = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]
         for bags in self._read(arrow_strings(texts)):
-            each = [unit_rows(coarse_vectors(bags, learner.first.words)) for learner in self.learners]
-            found.append(unit_rows(np.concatenate(each, axis=1)))
-        return np.concatenate(found)
+            vectors = [unit_rows(learner.vectors(bags)) for learner in self.learners]
+            blocks.append(unit_rows(np.concatenate(vectors, axis=1)))
+        return np.concatenate(blocks)
 
-    def _read(self, rows: pa.LargeStringArray) -> Iterator[Bags]:
-        """Blocks of texts as words."""
-        from tailwright.training.threads import torch_threads
-
-        with torch_threads(), progress("astec", len(rows)) as advance:
-            for start in range(0, len(rows), ROWS_A_BLOCK):
-                bags = self._bags(rows.slice(start, ROWS_A_BLOCK))
+    def _read(self, texts: pa.LargeStringArray) -> Iterator[Bags]:
+        """Blocks of texts as bags of words."""
+        with torch_threads(), progress("astec", len(texts)) as advance:
+            for start in range(0, len(texts), ROWS_A_BLOCK):
+                bags = self._bags(texts.slice(start, ROWS_A_BLOCK))
                 yield bags
                 advance(len(bags))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
-        from tailwright.encoders.bags import Bags
-
         return Bags.of(self.features.transform(texts))
 
     def save(self, folder: FolderWriter) -> None:
@@ -170,28 +159,54 @@ class Astec(Model):
         folder.csr("rows", self.rows)
         folder.csr("targets", self.targets)
         for number, learner in enumerate(self.learners):
-            learner.save(folder.sub(f"learner-{number + 1}"))
+            save_weights(folder, f"learner-{number + 1}", learner.network)
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        from tailwright.models.astec.learner import Reader
-        from tailwright.training.threads import torch_threads
-
-        chosen: AstecSettings = self.settings
+        settings: AstecSettings = self.settings
         self.features = TfIdf.load(folder.sub("features"))
         words = len(self.features.vocabulary)
         self.rows = folder.csr("rows", dtype=np.float32, shape=(None, words))
         self.targets = folder.csr("targets", dtype=np.float32, shape=(self.rows.shape[0], labels))
-        for name, part in (("rows", self.rows), ("targets", self.targets)):
-            if not bool(np.isfinite(part.data).all() and (part.data > 0).all()):
+        for name, matrix in (("rows", self.rows), ("targets", self.targets)):
+            if not bool(np.isfinite(matrix.data).all() and (matrix.data > 0).all()):
                 raise DamagedFolderError(f"{name} hold a number", expected="numbers > 0", path=folder.path)
         self.seed = folder.json("astec.json").get("seed")
         if type(self.seed) is not int:
             raise DamagedFolderError("a seed", expected="a whole number", path=folder.path / "astec.json")
-        readers = []
-        for number in range(chosen.learners):
-            inside = folder.sub(f"learner-{number + 1}")
-            first = Reader.load(inside, "first", words, labels, chosen.width)
-            second = Reader.load(inside, "second", words, labels, chosen.width) if chosen.rerank else None
-            readers.append((first, second))
+        networks = []
+        for number in range(settings.learners):
+            untrained = np.zeros((words, settings.width), dtype=np.float32)
+            network = AstecNetwork(untrained, 0, labels, settings, self.seed)
+            load_weights(folder, f"learner-{number + 1}", network)
+            networks.append(network.eval())
         with torch_threads():
-            self._settle(readers)
+            self._settle(networks)
+
+
+def learner_seed(seed: int, learner: int) -> int:
+    """The seed of one learner of an ensemble."""
+    return int(stream(seed, "astec/learner", learner).integers(2**31))
+
+
+def memory_need(
+    matrix: sparse.csr_array, targets: sparse.csr_array, clusters: int, settings: AstecSettings
+) -> MemoryNeed:
+    """What training adds to the process: all tables, and moments and lists of the phase that has most."""
+    (rows, words), labels = matrix.shape, targets.shape[1]
+    width, batch = settings.width * FLOAT, batch_for(rows, settings.batch)
+    reranks, size = bool(settings.rerank.epochs), settings.candidates.size
+    networks = 2 if reranks else 1
+    surrogate = 2 * (words + clusters) * width
+    # Ids and similarities of a list, and the ids once more while blocks of them are put together.
+    extreme = 2 * labels * width + 3 * rows * min(settings.shortlist.size, labels) * FLOAT
+    rerank = 2 * (words + labels) * width + rows * min(settings.stored, labels) * FLOAT
+    block = min(labels, batch * size)
+    return MemoryNeed(
+        {
+            "word vectors": settings.learners * networks * words * width,
+            "label vectors": settings.learners * (networks * labels + clusters) * width,
+            "moments and shortlists": max(surrogate, extreme, rerank if reranks else 0),
+            "vectors of the rows": 2 * rows * width,
+            "a batch": max(4 * block * width, 3 * clusters * width) + 12 * batch * size,
+        }
+    )

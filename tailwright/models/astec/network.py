@@ -1,97 +1,136 @@
-"""The network of one `astec` learner: what is learnt in which phase, and how its parts start."""
+"""The network of one `astec` learner, and how it ranks labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
+from scipy import sparse
+from torch import nn
+from torch.nn import functional
 
-from tailwright.encoders.bags import Bags
-from tailwright.encoders.residual import Residual, SpectralResidual
-from tailwright.encoders.row_table import RowTable
-from tailwright.heads.shortlist import scored
-from tailwright.streams import stream
+from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.dropout import kept_cells
+from tailwright.encoders.residual import SpectralResidual
+from tailwright.evaluation.ranking import TopK
+from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases
+from tailwright.heads.cluster_head import ClusterHead
+from tailwright.heads.score_fusion import fused, reranked, without_pairs
+from tailwright.heads.shortlist import weighted_sum
+from tailwright.models.astec import AstecSettings
 
 ROWS_A_BLOCK = 8192
+Head = TypeVar("Head", ClusterHead, CandidateHead)
 
 
-@dataclass(frozen=True, eq=False)
-class Classifier:
-    """A residual block and a vector and a bias a label (the last column of the table)."""
+class CoarseEncoder(nn.Module):
+    """The coarse vector of a text: the ReLU of the weighted sum of its words' vectors, under dropout."""
 
-    block: SpectralResidual
-    table: RowTable  # (labels, width + 1)
+    def __init__(self, vectors: np.ndarray, dropout: float) -> None:
+        """`vectors` (words, width) float32 is what the words start at."""
+        super().__init__()
+        self.words, self.dropout = EmbeddingBags(vectors), dropout
 
-    @staticmethod
-    def new(labels: int, width: int, seed: int, name: str) -> Classifier:
-        drawn = stream(seed, f"{name}/table").random((labels, width + 1), dtype=np.float32)
-        table = RowTable((2 * drawn - 1) / np.float32(width**0.5))
-        return Classifier(SpectralResidual.new(width, seed, f"{name}/block"), table)
+    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
+        """(texts, width) in training."""
+        (summed,) = self.words(bags)
+        coarse = functional.relu(summed)
+        return coarse * kept_cells(random, tuple(coarse.shape), self.dropout)
 
-    def parts(self, prefix: str) -> Mapping[str, RowTable | torch.Tensor]:
-        return {f"{prefix}.table": self.table, **self.block.parts(f"{prefix}.block")}
-
-    def rates(self, prefix: str, rate: float) -> dict[str, float]:
-        """The same learning rate for all that is learnt."""
-        return dict.fromkeys((f"{prefix}.table", f"{prefix}.block.weight", f"{prefix}.block.bias"), rate)
-
-    def settled(self) -> SettledClassifier:
-        return SettledClassifier(self.block.settled(), self.table.weight)
+    def vectors(self, bags: Bags) -> np.ndarray:
+        """(texts, width) float32, without dropout and gradient."""
+        return np.maximum(bags.sum(self.words.table.array), 0)
 
 
-@dataclass(frozen=True, eq=False)
-class SettledClassifier:
-    """A classifier after training."""
+class Classifier(nn.Module, Generic[Head]):
+    """Coarse vectors, a residual layer, and a classifier for each cluster or label."""
 
-    block: Residual
-    table: np.ndarray  # (labels, width + 1) float32
+    def __init__(self, encoder: CoarseEncoder, residual: SpectralResidual, head: Head) -> None:
+        super().__init__()
+        self.encoder, self.residual, self.head = encoder, residual, head
 
-    def scores(self, vectors: np.ndarray, lists: np.ndarray) -> np.ndarray:
-        """(rows, listed): the logit of each listed label, minus infinity for padding."""
-        found = [np.empty((0, lists.shape[1]), np.float32)]
-        for start in range(0, len(vectors), ROWS_A_BLOCK):
-            rows = slice(start, start + ROWS_A_BLOCK)
-            found.append(scored(lists[rows], self.block(vectors[rows]), self.table))
-        return np.concatenate(found)
+    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
+        """(texts, width): what the head scores, in training."""
+        queries: torch.Tensor = self.residual(self.encoder(bags, random), random)
+        return queries
 
 
-@dataclass(frozen=True, eq=False)
-class AstecNetwork:
-    """One learner: word vectors learnt by the surrogate task, the label classifier on top of them, and the
-    reranker, which is a network with word vectors of its own (None: no reranker)."""
+class AstecNetwork(nn.Module):
+    """One learner.
 
-    words: RowTable  # (words, width)
-    surrogate: Classifier  # over clusters
-    extreme: Classifier  # over labels
-    rerank_words: RowTable | None
-    rerank: Classifier | None
+    | classifier | over | its word vectors |
+    |---|---|---|
+    | surrogate | clusters | learnt |
+    | extreme | labels | those of the surrogate task, frozen |
+    | reranker | labels | learnt anew, from where the others started |
 
-    @staticmethod
-    def new(vectors: np.ndarray, clusters: int, labels: int, *, reranks: bool, seed: int) -> AstecNetwork:
-        """An untrained network whose words start at `vectors` (words, width)."""
-        width = vectors.shape[1]
-        return AstecNetwork(
-            RowTable(vectors.copy()),
-            Classifier.new(clusters, width, seed, "astec/surrogate"),
-            Classifier.new(labels, width, seed, "astec/extreme"),
-            RowTable(vectors.copy()) if reranks else None,
-            Classifier.new(labels, width, seed, "astec/rerank") if reranks else None,
-        )
+    A trained network has no surrogate classifier any more.
+    """
 
-    def parts(self, prefix: str) -> dict[str, RowTable | torch.Tensor]:
-        """Everything that a checkpoint keeps, by name."""
-        found: dict[str, RowTable | torch.Tensor] = {
-            f"{prefix}.words": self.words,
-            **self.surrogate.parts(f"{prefix}.surrogate"),
-            **self.extreme.parts(f"{prefix}.extreme"),
-        }
-        if self.rerank is not None and self.rerank_words is not None:
-            found |= {f"{prefix}.rerank.words": self.rerank_words, **self.rerank.parts(f"{prefix}.rerank")}
-        return found
+    def __init__(
+        self, vectors: np.ndarray, clusters: int, labels: int, settings: AstecSettings, seed: int
+    ) -> None:
+        """`vectors` (words, width) is what words start at; 0 `clusters`: no surrogate classifier."""
+        super().__init__()
+        width, dropout, self.settings = vectors.shape[1], settings.dropout, settings
+
+        def residual(name: str) -> SpectralResidual:
+            return SpectralResidual(width, dropout, seed, f"astec/{name}/block")
+
+        def table(outputs: int, name: str) -> np.ndarray:
+            return vectors_and_biases(outputs, width, seed, f"astec/{name}/table")
+
+        def over_labels(encoder: CoarseEncoder, name: str) -> Classifier[CandidateHead]:
+            return Classifier(encoder, residual(name), CandidateHead(table(labels, name)))
+
+        encoder = CoarseEncoder(vectors.copy(), dropout)
+        self.surrogate: Classifier[ClusterHead] | None = None
+        if clusters:
+            self.surrogate = Classifier(
+                encoder, residual("surrogate"), ClusterHead(table(clusters, "surrogate"))
+            )
+        self.extreme = over_labels(encoder, "extreme")
+        self.reranker: Classifier[CandidateHead] | None = None
+        if settings.rerank.epochs:
+            self.reranker = over_labels(CoarseEncoder(vectors.copy(), dropout), "rerank")
+
+    def ranked(
+        self,
+        bags: Bags,
+        vectors: np.ndarray,
+        near: TopK,
+        excluded: sparse.csr_array | None = None,
+        *,
+        reranks: bool = True,
+    ) -> TopK:
+        """The labels of each text, best first by the fused score, from its coarse vector and shortlist.
+
+        `excluded` (texts, labels) stores the pairs that must not be ranked.
+        """
+        settings, labels = self.settings, len(self.extreme.head.table)
+        ranking = self.best_of(vectors, near.ids)
+        if reranks and self.reranker is not None:
+            logits = logits_of(self.reranker, self.reranker.encoder.vectors(bags), ranking.ids)
+            ranking = reranked(ranking, logits, settings.rerank.weight)
+        nearest = TopK(near.ids[:, : ranking.k], near.scores[:, : ranking.k])
+        if excluded is not None:
+            ranking, nearest = without_pairs(ranking, excluded), without_pairs(nearest, excluded)
+        return fused(ranking, nearest, settings.beta, labels)
+
+    def best_of(self, vectors: np.ndarray, lists: np.ndarray) -> TopK:
+        """The listed labels that the extreme classifier ranks highest; `vectors` (texts, width) are coarse."""
+        labels = len(self.extreme.head.table)
+        scored = TopK(lists, logits_of(self.extreme, vectors, lists))
+        return weighted_sum([scored], [1.0], labels, min(self.settings.stored, max(labels, 1)))
 
 
-def coarse_vectors(bags: Bags, words: np.ndarray) -> np.ndarray:
-    """(rows, width) float32: the weighted sum of a text's word vectors, what is negative cut off."""
-    return np.maximum(bags.sum(words), 0)
+@torch.no_grad()
+def logits_of(classifier: Classifier[CandidateHead], vectors: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """(texts, listed): the logit of each listed label, minus infinity for padding; in evaluation mode."""
+    logits = [np.empty((0, lists.shape[1]), np.float32)]
+    for start in range(0, len(vectors), ROWS_A_BLOCK):
+        rows = slice(start, start + ROWS_A_BLOCK)
+        queries = classifier.residual(torch.from_numpy(vectors[rows])).numpy()
+        logits.append(classifier.head.scores(queries, lists[rows]))
+    return np.concatenate(logits)

@@ -60,17 +60,18 @@ class AttentionXml(TokenModel):
         return TokenNetwork(encoder, head)
 
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
-        """A word's vector, reversed and with dropout, and the gates of the LSTM in each direction; four arrays of
+        """A word's vector, reversed and with dropout, and the gates of the LSTM in each direction; four
+        arrays of
         a block of labels, and what enters each layer."""
         chosen, longest = self.settings, int(tokens.lengths.max(initial=0))
         words = rows * longest * (5 * chosen.words.width + 2 * 14 * chosen.lstm.hidden)
         return FLOAT * (words + NUMBERS_A_BLOCK * (5 + 2 * len(chosen.layers)))
 
-    def level_rates(self, number: int) -> dict[str, float]:
+    def level_rates(self, number: int) -> dict[str, float | None]:
         """The learning rate of each module that is trained at a level of the tree."""
         level, rate = f"levels.{number}", self.settings.rate
         # Words that do not learn are the first level's, which the others share.
-        frozen = {f"{level}.encoder.words": 0.0} if not (number or self.settings.words.learn_words) else {}
+        frozen = {f"{level}.encoder.words": None} if not (number or self.settings.words.learn_words) else {}
         return {level: rate, **frozen}
 
     def memory_need(self, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
@@ -103,7 +104,9 @@ class AttentionXml(TokenModel):
                 Plan.of(self.settings.training, self.level_rates(number)),
                 work=work,
                 # Mixes are about labels, which are the last level.
-                door=self.hidden_door(corpus, network.mix_points, seed, work) if number == last else HiddenDoor(),
+                door=self.hidden_door(corpus, network.mix_points, seed, work)
+                if number == last
+                else HiddenDoor(),
                 validate=self._level_validation(network, number, corpora[number]),
                 watch=self.watching(work) if number == last else dict,
             )

@@ -1,9 +1,9 @@
 """The networks of attentionxml's tree, one a level, and the search from the top to the labels.
 
-A level is a `TokenNetwork` over its nodes. The first level scores all its nodes; any other scores the children of
-the nodes that the level above ranks best. The probability of a node is that of the one above times the sigmoid of
-its own logit. Products of probabilities are sums of their logarithms here, and the ranking has log-odds: these
-rank as the probabilities do, also where those are as good as 0 or 1.
+A level is a `TokenNetwork` over its nodes. The first level scores all its nodes; any other scores the
+children of the nodes that the level above ranks best. The probability of a node is that of the one above
+times the sigmoid of its own logit. Products of probabilities are sums of their logarithms here, and the
+ranking has log-odds: these rank as the probabilities do, also where those are as good as 0 or 1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,12 @@ class TreeNetwork(nn.Module):
             if number and not learn_words:
                 encoder.words = self.level(0).encoder.words
             head = SharedMlpHead(
-                tree.width(number), encoder.width, settings.layers, seed=seed, name=f"{name}/head", sparse=True
+                tree.width(number),
+                encoder.width,
+                settings.layers,
+                seed=seed,
+                name=f"{name}/head",
+                sparse=True,
             )
             self.levels.append(TokenNetwork(encoder, head))
 
@@ -60,7 +65,7 @@ class TreeNetwork(nn.Module):
 
     @property
     def mix_points(self) -> tuple[str, ...]:
-        """The mix points of the last level; where rows have candidates of their own, labels do not line up."""
+        """The mix points of the last level; rows with candidates of their own have no labels in common."""
         level = self.level(-1)
         of_head = ("pairs",) if len(self.levels) > 1 else level.mix_points
         return (*level.encoder.mix_points, *of_head)
@@ -142,11 +147,11 @@ class TreeNetwork(nn.Module):
         if beam is None:
             own = _log_sigmoid(level.head.logits(encoded))
             return np.broadcast_to(np.arange(self.tree.width(number)), own.shape), own
-        nodes, above = self.children(number, beam)
+        nodes, above = self.nodes_below(number, beam)
         return nodes, above + _log_sigmoid(level.head.logits(encoded, nodes))
 
-    def children(self, number: int, beam: TopK) -> tuple[np.ndarray, np.ndarray]:
-        """(the nodes of a level below those of the beam, the beam's scores of their parents), (rows, nodes)."""
+    def nodes_below(self, number: int, beam: TopK) -> tuple[np.ndarray, np.ndarray]:
+        """(the nodes of a level below the beam, the scores of their parents), both (rows, nodes)."""
         table = self.tree.children[number - 1]
         nodes = table[beam.ids].reshape(len(beam), -1)
         return nodes, np.repeat(beam.scores.astype(np.float64), table.shape[1], axis=1)

@@ -1,6 +1,6 @@
-"""What a fusion looks at: the best labels of all its parts, and what each part says of each of them.
+"""The candidates of a fusion: the best labels of all its parts, and what each part says of each of them.
 
-| of each part | |
+| feature of each part | |
 |---|---|
 | score | as a log-odds; for a label that the part did not name, just below its last |
 | share | score minus the logarithm of the sum of the exponentials of all that the part named for the text |
@@ -19,13 +19,13 @@ import numpy as np
 
 from tailwright.evaluation.ranking import TopK
 
-BELOW = 0.5  # how far below its last score a part is taken to see a label that it did not name
-SMALLEST = 1e-4  # chances below this are alike
-A_PART = 4  # columns of a part
+BELOW = 0.5  # how far below a part's last score a label is put that the part did not name
+SMALLEST = 1e-4  # probabilities below this are alike
+FEATURES_A_PART = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateFeatures:
     """(text, label) pairs, ascending by text and label, and their features."""
 
     texts: int
@@ -34,29 +34,29 @@ class Candidates:
     features: np.ndarray  # (pairs, 4 x parts + 1) float32
 
 
-def candidates_of(found: Sequence[TopK], log_odds: Sequence[bool], counts: np.ndarray) -> Candidates:
-    """The union of what the parts `found`.
+def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.ndarray) -> CandidateFeatures:
+    """The union of what the parts name.
 
-    `log_odds` says which parts have scores of that kind, those of the others are chances; `counts` (labels,)
-    are training rows.
+    `log_odds` says which parts give log-odds; the others give probabilities. `counts` (labels,) are training
+    rows.
     """
-    texts, labels = len(found[0]), max(len(counts), 1)
-    every = np.arange(texts)[:, None] * labels  # a pair as one whole number
-    pairs = np.unique(np.concatenate([(every + top.ids)[top.ids >= 0] for top in found]))
+    texts, labels = len(tops[0]), max(len(counts), 1)
+    base = np.arange(texts)[:, None] * labels  # a pair as one whole number
+    pairs = np.unique(np.concatenate([(base + top.ids)[top.ids >= 0] for top in tops]))
     rows, ids = np.divmod(pairs, labels)
-    features = np.empty((len(pairs), A_PART * len(found) + 1), dtype=np.float32)
-    for number, top in enumerate(found):
+    features = np.empty((len(pairs), FEATURES_A_PART * len(tops) + 1), dtype=np.float32)
+    for part, top in enumerate(tops):
         named = top.ids >= 0
-        places = np.searchsorted(pairs, (every + top.ids)[named])
-        scores = top.scores if log_odds[number] else np.log(np.maximum(top.scores, SMALLEST))
-        mine = features[:, A_PART * number : A_PART * (number + 1)]
-        mine[:] = _unnamed(scores, named)[rows]
-        mine[places, 0] = scores[named]
-        mine[places, 2] = 0
-        mine[places, 3] = np.broadcast_to(1 / (1 + np.arange(top.k)), named.shape)[named]
-        mine[:, 1] += mine[:, 0]
+        places = np.searchsorted(pairs, (base + top.ids)[named])
+        scores = top.scores if log_odds[part] else np.log(np.maximum(top.scores, SMALLEST))
+        columns = features[:, FEATURES_A_PART * part : FEATURES_A_PART * (part + 1)]
+        columns[:] = _unnamed(scores, named)[rows]
+        columns[places, 0] = scores[named]
+        columns[places, 2] = 0
+        columns[places, 3] = np.broadcast_to(1 / (1 + np.arange(top.k)), named.shape)[named]
+        columns[:, 1] += columns[:, 0]
     features[:, -1] = np.log1p(counts[ids])
-    return Candidates(texts, rows, ids.astype(np.int32), features)
+    return CandidateFeatures(texts, rows, ids.astype(np.int32), features)
 
 
 def _unnamed(scores: np.ndarray, named: np.ndarray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
     score = v x + w relu(W x + b)        x: features scaled to mean 0 and deviation 1 over the held-out rows
 
-It learns on rows that the parts did not see, by decoupled softmax: each right candidate of a text against the
-wrong ones. Then a logistic curve over the scores, fitted to the same rows, makes chances of them.
+It learns on rows that the parts did not see (`learning`). A logistic curve over its scores, fitted to the
+same rows, turns them into probabilities.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.errors import InputError
-from tailwright.models.fusion.candidates import A_PART
+from tailwright.models.fusion.candidates import FEATURES_A_PART
 from tailwright.store import FolderReader, FolderWriter
 
 NEWTON_STEPS, SMALLEST_STEP = 50, 1e-4
@@ -22,7 +22,7 @@ RIDGE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """The weights of the network, and of the curve that makes chances of its scores."""
+    """The weights of the network, and of the curve that turns its scores into log-odds."""
 
     mean: np.ndarray  # (features,)
     deviation: np.ndarray  # (features,)
@@ -30,7 +30,7 @@ class Combination:
     inner: np.ndarray  # (hidden, features): W
     offset: np.ndarray  # (hidden,): b
     outer: np.ndarray  # (hidden,): w
-    curve: np.ndarray  # (2,): slope and offset of the log-odds
+    curve: np.ndarray  # (2,): factor > 0 and offset of the log-odds
 
     def log_odds(self, features: np.ndarray) -> np.ndarray:
         """(pairs,) float32 of the candidates' `features` (pairs, features)."""
@@ -44,10 +44,10 @@ class Combination:
     @staticmethod
     def load(folder: FolderReader, parts: int, hidden: int) -> Combination:
         """What `save` wrote, checked."""
-        wide = A_PART * parts + 1
+        features = FEATURES_A_PART * parts + 1
         shapes = {
-            **dict.fromkeys(("mean", "deviation", "direct"), (wide,)),
-            "inner": (hidden, wide),
+            **dict.fromkeys(("mean", "deviation", "direct"), (features,)),
+            "inner": (hidden, features),
             "offset": (hidden,),
             "outer": (hidden,),
             "curve": (2,),
@@ -61,19 +61,19 @@ class Combination:
         return Combination(**tensors)
 
 
-def plain(parts: int, hidden: int) -> Combination:
-    """Without rows to learn on: the mean of the parts' shares, which are logarithms of chances."""
-    wide = A_PART * parts + 1
-    direct = np.zeros(wide, dtype=np.float32)
-    direct[1::A_PART] = 1 / parts
-    zeros, ones = np.zeros(wide, np.float32), np.ones(wide, np.float32)
+def plain_combination(parts: int, hidden: int) -> Combination:
+    """Without rows to learn from: the mean of the parts' shares, which are logarithms of probabilities."""
+    features = FEATURES_A_PART * parts + 1
+    direct = np.zeros(features, dtype=np.float32)
+    direct[1::FEATURES_A_PART] = 1 / parts
+    zeros, ones = np.zeros(features, np.float32), np.ones(features, np.float32)
     none = np.zeros(hidden, np.float32)
     curve = np.array([1, 0], np.float32)
-    return Combination(zeros, ones, direct, np.zeros((hidden, wide), np.float32), none, none, curve)
+    return Combination(zeros, ones, direct, np.zeros((hidden, features), np.float32), none, none, curve)
 
 
 def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(slope > 0, offset) of the log-odds that fit soft `targets` best, by Newton's method.
+    """(factor > 0, offset) of the log-odds that fit soft `targets` best, by Newton's method.
 
     >>> scores = np.array([-2.0, -1.0, 1.0, 2.0])
     >>> curve = logistic_curve(scores, np.array([0.1, 0.3, 0.7, 0.9]), np.ones(4))
@@ -88,10 +88,11 @@ def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray)
 
     curve = np.array([1.0, 0.0])
     for _ in range(NEWTON_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ curve, -30, 30)))
-        slope = design.T @ (weights * (chance - targets)) + 2 * RIDGE * curve
-        bend = (design * (weights * chance * (1 - chance))[:, None]).T @ design + 2 * RIDGE * np.eye(2)
-        step = np.linalg.solve(bend, slope)
+        probabilities = 1 / (1 + np.exp(-np.clip(design @ curve, -30, 30)))
+        gradient = design.T @ (weights * (probabilities - targets)) + 2 * RIDGE * curve
+        curvature = weights * probabilities * (1 - probabilities)
+        hessian = (design * curvature[:, None]).T @ design + 2 * RIDGE * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
         # Far from the optimum a whole step may lead away from it.
         while loss(curve - step) > loss(curve) and np.abs(step).max() > SMALLEST_STEP:
             step = step / 2

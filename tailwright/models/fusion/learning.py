@@ -1,4 +1,7 @@
-"""How the combination of a fusion is learnt, on rows that its parts did not see."""
+"""How the combination of a fusion is learnt, on rows that its parts did not see.
+
+By decoupled softmax: each right candidate of a text against the wrong ones.
+"""
 
 from __future__ import annotations
 
@@ -8,59 +11,65 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
-from tailwright.models.fusion.candidates import A_PART, Candidates
-from tailwright.models.fusion.combination import Combination, logistic_curve, plain
+from tailwright.models.fusion.candidates import FEATURES_A_PART, CandidateFeatures
+from tailwright.models.fusion.combination import Combination, logistic_curve, plain_combination
 from tailwright.streams import stream
 from tailwright.training.dense_adam import DenseAdam
-from tailwright.training.losses import BlockPairs, decoupled_softmax
+from tailwright.training.losses import decoupled_softmax
+from tailwright.training.threads import torch_threads
 
 STEPS, ROWS_A_STEP = 300, 256
 RATE, DECAY = 0.02, 1e-3
 
 
-def learnt(
-    candidates: Candidates, held_out: Dataset, *, hidden: int, emphasis: np.ndarray, seed: int
+def learnt_combination(
+    candidates: CandidateFeatures, held_out: Dataset, *, hidden: int, emphasis: np.ndarray, seed: int
 ) -> Combination:
     """The combination that ranks the right labels of the held-out rows before the wrong ones.
 
     `emphasis` (labels,) multiplies the loss of a right label.
     """
-    parts_fused = candidates.features.shape[1] // A_PART
+    start = plain_combination(candidates.features.shape[1] // FEATURES_A_PART, hidden)
     if not len(candidates.rows):
-        return plain(parts_fused, hidden)
+        return start
     mean, deviation = candidates.features.mean(0), candidates.features.std(0) + 1e-6
     x = torch.from_numpy((candidates.features - mean) / deviation)
-    wide = x.shape[1]
-    draws = stream(seed, "fusion/weights")
-    inner = draws.uniform(-1, 1, (hidden, wide)) / np.sqrt(wide)
-    offset = draws.uniform(-1, 1, hidden) / np.sqrt(wide)
-    direct = plain(parts_fused, hidden).direct
-    parts = [torch.tensor(part, dtype=torch.float32) for part in (direct, inner, offset, np.zeros(hidden))]
-    v, w_inner, b, w_outer = (part.requires_grad_() for part in parts)
-    optimisers = [DenseAdam(part, DECAY) for part in parts]
-    lists = _Lists(candidates, held_out, emphasis)
-    for step in range(STEPS):
-        rows = stream(seed, "fusion/step", step).integers(0, len(held_out), ROWS_A_STEP)
-        pairs, positives, out, weights = lists.take(rows)
-        features = x[torch.from_numpy(pairs)]  # (rows, longest list, features)
-        scores = features @ v + torch.relu(features @ w_inner.T + b) @ w_outer
-        loss = decoupled_softmax(scores, positives, out, weights)
-        loss.backward()  # type: ignore[no-untyped-call]
-        for optimiser in optimisers:
-            optimiser.step(RATE * (1 - step / STEPS))
-    weights_of = {"direct": v, "inner": w_inner, "offset": b, "outer": w_outer}
-    arrays = {name: part.detach().numpy().copy() for name, part in weights_of.items()}
-    found = Combination(mean, deviation, **arrays, curve=np.array([1, 0], np.float32))
-    curve = logistic_curve(found.log_odds(candidates.features), lists.targets, lists.weights_of_pairs)
-    return replace(found, curve=curve)
+    draws, scale = stream(seed, "fusion/weights"), np.sqrt(x.shape[1])
+    arrays = {
+        "direct": start.direct,
+        "inner": draws.uniform(-1, 1, start.inner.shape) / scale,
+        "offset": draws.uniform(-1, 1, hidden) / scale,
+        "outer": np.zeros(hidden),
+    }
+    weights = {
+        name: torch.tensor(array, dtype=torch.float32, requires_grad=True) for name, array in arrays.items()
+    }
+    v, w_inner, b, w_outer = weights.values()
+    optimisers = [DenseAdam(weight, DECAY) for weight in weights.values()]
+    lists = _CandidateLists(candidates, held_out, emphasis)
+    # One thread: the steps are so small that two spend their time waiting for each other.
+    with torch_threads(1):
+        for step in range(STEPS):
+            rows = stream(seed, "fusion/step", step).integers(0, len(held_out), ROWS_A_STEP)
+            pairs, targets = lists.take(rows)
+            features = x[torch.from_numpy(pairs)]  # (rows, longest list, features)
+            scores = features @ v + torch.relu(features @ w_inner.T + b) @ w_outer
+            decoupled_softmax(scores, targets).backward()  # type: ignore[no-untyped-call]
+            for optimiser in optimisers:
+                optimiser.step(RATE * (1 - step / STEPS))
+    trained = {name: weight.detach().numpy() for name, weight in weights.items()}
+    combination = replace(start, mean=mean, deviation=deviation, **trained)
+    log_odds = combination.log_odds(candidates.features)
+    return replace(combination, curve=logistic_curve(log_odds, lists.targets, lists.pair_weights))
 
 
-class _Lists:
+class _CandidateLists:
     """The candidates of each held-out row as a list, with what the row says of them."""
 
-    def __init__(self, candidates: Candidates, held_out: Dataset, emphasis: np.ndarray) -> None:
+    def __init__(self, candidates: CandidateFeatures, held_out: Dataset, emphasis: np.ndarray) -> None:
         labels, rows = held_out.labels, candidates.rows
         pairs = rows * labels + candidates.labels
         self.starts = np.searchsorted(rows, np.arange(len(held_out) + 1))
@@ -68,31 +77,39 @@ class _Lists:
         places, stored = _places(pairs, held_out.targets, labels)
         self.targets[places] = held_out.targets.data[stored]
         self.silent = np.zeros(len(pairs), dtype=bool)  # (pairs,): no loss
-        for given in (held_out.ignored, held_out.excluded):
-            self.silent[_places(pairs, given, labels)[0]] = True
+        for matrix in (held_out.ignored, held_out.excluded):
+            self.silent[_places(pairs, matrix, labels)[0]] = True
         self.row_weights = held_out.weights
-        self.weights_of_pairs = np.where(self.silent, 0, held_out.weights[rows])
+        self.pair_weights = np.where(self.silent, 0, held_out.weights[rows])
         self.values = self.targets * emphasis[candidates.labels].astype(np.float32)
 
-    def take(self, rows: np.ndarray) -> tuple[np.ndarray, BlockPairs, BlockPairs, torch.Tensor]:
-        """(pairs (rows, longest), positives, pairs without loss, row weights) of some rows."""
-        first, sizes = self.starts[rows], np.diff(self.starts)[rows]
-        place = np.arange(max(int(sizes.max(initial=0)), 1))
-        beyond = place >= sizes[:, None]
-        pairs = np.where(beyond, 0, first[:, None] + place)
-        out = beyond | self.silent[pairs]
-        right = (self.values[pairs] > 0) & ~out
-        return (
-            pairs,
-            BlockPairs.of(right.nonzero()[0], right.nonzero()[1], self.values[pairs[right]]),
-            BlockPairs.of(out.nonzero()[0], out.nonzero()[1], np.ones(int(out.sum()))),
-            torch.from_numpy(self.row_weights[rows]),
+    def take(self, rows: np.ndarray) -> tuple[np.ndarray, BatchTargets]:
+        """The pairs of some rows, (rows, longest list), and the targets, times emphasis, by place in a list."""
+        sizes = np.diff(self.starts)[rows]
+        places = np.arange(max(int(sizes.max(initial=0)), 1))
+        beyond = places >= sizes[:, None]
+        pairs = np.where(beyond, 0, self.starts[rows][:, None] + places)
+        ignored = beyond | self.silent[pairs]
+        right = (self.values[pairs] > 0) & ~ignored
+        targets = BatchTargets(
+            _row_starts(right),
+            right.nonzero()[1].astype(np.int32),
+            self.values[pairs[right]],
+            _row_starts(ignored),
+            ignored.nonzero()[1].astype(np.int32),
+            self.row_weights[rows],
         )
+        return pairs, targets
 
 
-def _places(pairs: np.ndarray, given: sparse.csr_array, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """(where in `pairs` stored entries of the CSR matrix `given` are, which entries those are)."""
+def _row_starts(chosen: np.ndarray) -> np.ndarray:
+    """Where each row of a boolean matrix starts among its True cells."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(chosen.sum(axis=1))])
+
+
+def _places(pairs: np.ndarray, matrix: sparse.csr_array, labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where in `pairs` stored entries of the CSR matrix are, which entries those are)."""
     _, places, stored = np.intersect1d(
-        pairs, row_ids(given) * labels + given.indices, assume_unique=True, return_indices=True
+        pairs, row_ids(matrix) * labels + matrix.indices, assume_unique=True, return_indices=True
     )
     return places, stored

@@ -11,8 +11,8 @@ side, half of it dropped in training.
 
 The paper's settings are in configs/lightxml-flat.toml and configs/lightxml-grouped.toml. The defaults differ
 where few epochs on a CPU ask for it: the head learns faster than the encoder, rates fall to zero instead of
-weights being averaged, and `epsilon` is 1e-8. With the paper's 1e-6 and a loss that is a mean over all labels,
-the gradients of a rare label are below it, so that label hardly moves.
+weights being averaged, and `epsilon` is 1e-8. With the paper's 1e-6 and a loss that is a mean over all
+labels, the gradients of a rare label are below it, so that label hardly moves.
 """
 
 from __future__ import annotations

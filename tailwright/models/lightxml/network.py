@@ -64,7 +64,10 @@ class GroupedHead(nn.Module):
         scores = self.ranker.logits(self._hidden(encoded), lists).cpu().numpy()
         of_groups = np.take_along_axis(recalled, groups.of_label[lists].astype(np.int64), axis=1)
         best = top_k_of_scores(both_log_odds(scores, of_groups), min(k, self.settings.kept))
-        ids, best_scores = np.full((len(lists), k), -1, np.int32), np.full((len(lists), k), -np.inf, np.float32)
+        ids, best_scores = (
+            np.full((len(lists), k), -1, np.int32),
+            np.full((len(lists), k), -np.inf, np.float32),
+        )
         named = best.ids >= 0
         rows, places = np.nonzero(named)
         ids[rows, places] = lists[rows, best.ids[named]]

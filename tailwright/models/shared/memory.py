@@ -18,7 +18,7 @@ FLOAT = 4  # bytes
 
 def training_need(
     network: nn.Module,
-    rates: Mapping[str, float],
+    rates: Mapping[str, float | None],
     settings: TrainingSettings,
     *,
     batch: float,

@@ -3,9 +3,9 @@
 A label is on few rows, and a network that begins with even probabilities spends its first steps on learning
 that: biases may start at the log-odds of each label. The GDA paper does not say what its networks begin with.
 
-A label with few rows hardly moves from where it starts. If that is the encoder's reading of the label's own text,
-a row that speaks of the label scores high for it before the first step, and labels without any rows can be found.
-Not from a paper; docs/results/long-text.md says what it gains.
+A label with few rows hardly moves from where it starts. If that is the encoder's reading of the label's own
+text, a row that speaks of the label scores high for it before the first step, and labels without any rows can
+be found. Not from a paper; docs/results/long-text.md says what it gains.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
 from tailwright.data.text.sequences import TokenRows
+from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
 from tailwright.data.text.word_vectors import word_table
 from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, RowReader, TextEncoder, TokenReader
@@ -83,9 +83,7 @@ class TransformerTexts:
             return TokenReader(encoder, tokens)
         assert self.features is not None
         with work.phase("features", rows=len(tokens)):
-            kept = frozen_features(
-                self.encoder, tokens, self.features, precision=self.settings.features
-            )
+            kept = frozen_features(self.encoder, tokens, self.features, precision=self.settings.features)
         return FeatureReader(kept, self.encoder.device)
 
     def save(self, folder: FolderWriter) -> None:

@@ -1,4 +1,4 @@
-"""`TokenModel`: what classifiers over tokens share as models: how they learn, predict, and are kept in a folder."""
+"""`TokenModel`: what classifiers over tokens share as models: learning, predicting, saving."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ from tailwright.training.workplace import Workplace
 class TokenModel(Model):
     """A model whose network reads tokens; `settings.training` says how it is trained.
 
-    Most are a `TokenNetwork`, trained in one phase. A model on a pretrained transformer (`settings.transformer`)
-    has two where `head_epochs` asks for it: the head learns alone from features that are computed once, then
-    both learn; a random head would spoil the encoder (Kumar et al. 2022, linear probing, then fine-tuning).
+    Most are a `TokenNetwork`, trained in one phase. A model on a pretrained transformer
+    (`settings.transformer`) has two if `head_epochs` asks for it: the head learns alone from features that
+    are computed once, then both learn; a random head would spoil the encoder (Kumar et al. 2022, linear
+    probing, then fine-tuning).
     """
 
     settings: Any
@@ -67,13 +68,13 @@ class TokenModel(Model):
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
         """What a step on so many of these rows holds."""
 
-    def rates(self) -> dict[str, float]:
+    def rates(self) -> dict[str, float | None]:
         """The learning rate of each module that is trained."""
         chosen = self.settings
         if hasattr(chosen, "transformer"):
             tuned = chosen.transformer
-            return {"head": tuned.head_rate, "encoder": 0.0 if tuned.frozen else tuned.rate}
-        words = chosen.rate if chosen.words.learn_words else 0.0
+            return {"head": tuned.head_rate, "encoder": None if tuned.frozen else tuned.rate}
+        words = chosen.rate if chosen.words.learn_words else None
         return {"encoder": chosen.rate, "encoder.words": words, "head": chosen.rate}
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
@@ -104,7 +105,9 @@ class TokenModel(Model):
         training, name = self.settings.training, self.card.name
         tuned: TransformerSettings | None = getattr(self.settings, "transformer", None)
 
-        def phase(name: str, rates: Mapping[str, float], training: TrainingSettings, *, frozen: bool) -> Phase:
+        def phase(
+            name: str, rates: Mapping[str, float | None], training: TrainingSettings, *, frozen: bool
+        ) -> Phase:
             reader = self.reader(tokens, work, frozen=frozen)
             return TokenPhase(
                 name,
@@ -128,9 +131,7 @@ class TokenModel(Model):
         """What reads rows of these tokens while the network learns."""
         return self.texts.reader(self.network.encoder, tokens, work, frozen=frozen)
 
-    def hidden_door(
-        self, corpus: Corpus, points: tuple[str, ...], seed: int, work: Workplace
-    ) -> HiddenDoor:
+    def hidden_door(self, corpus: Corpus, points: tuple[str, ...], seed: int, work: Workplace) -> HiddenDoor:
         """The hidden-door mixes of this training, each prepared for these mix points."""
         mixes = []
         for mix in self.mixes:

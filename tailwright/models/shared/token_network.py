@@ -13,7 +13,6 @@ from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.text.sequences import TokenBatch, TokenRows
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.encoded import Encoded
-from tailwright.encoders.mixing import Mixing
 from tailwright.encoders.token_batches import chunks, put_back
 from tailwright.evaluation.ranking import TopK
 from tailwright.progress import Advance
@@ -44,7 +43,7 @@ class TokenNetwork(nn.Module):
 
     @torch.no_grad()
     def vectors(self, tokens: TokenRows) -> np.ndarray:
-        """(rows, width) float32: the encoder's state of each text; of one that gives a state a token, the mean."""
+        """(rows, width) float32: the encoder's state of each text, or the mean of its tokens' states."""
         groups = chunks(tokens.lengths, TOKENS_A_PASS, ROWS_A_PASS)
         if not groups:
             return np.empty((0, self.encoder.width), dtype=np.float32)

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
 from tailwright.evaluation import metrics_at_k
-from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
+from tailwright.models import Metric
+from tailwright.training.watch import Answer
 
-Metric = Literal["P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5"]
+
+def validation(
+    answering: Callable[[pa.LargeStringArray], Answer], corpus: Corpus, metric: Metric
+) -> Callable[[], float] | None:
+    """What says how good a model is on the validation rows, as it is when asked; None without such rows.
+
+    `answering` reads texts once and gives what answers for them from then on.
+    """
+    if corpus.valid is None or not len(corpus.valid):
+        return None
+    answer = answering(corpus.valid.texts)
+    return lambda: valid_quality(answer, corpus, metric)
 
 
-def valid_quality(answer: Callable[[int], TopK], corpus: Corpus, metric: Metric) -> float:
-    """The metric, in percent, of the k best labels of `corpus.valid`, which `answer(k)` gives."""
-    held_out = corpus.valid
-    assert held_out is not None
+def valid_quality(answer: Answer, corpus: Corpus, metric: Metric) -> float:
+    """The metric, in percent, on `corpus.valid`; `answer(k)` gives the k best labels of its rows."""
+    valid = corpus.valid
+    assert valid is not None
     k = int(metric.split("@")[1])
-    spare = int(np.diff(held_out.excluded.indptr).max(initial=0))
+    spare = int(np.diff(valid.excluded.indptr).max(initial=0))
     rows = len(corpus.train.originals())
     inverse = PROPENSITY_PRESETS["default"].inverse(corpus.labels.counts, rows) if rows >= 3 else None
-    found = metrics_at_k(answer(k + spare).ids, held_out.targets, inverse, (k,), held_out.excluded)
-    return found.get(metric, found[f"P@{k}"])
+    metrics = metrics_at_k(answer(k + spare).ids, valid.targets, inverse, (k,), valid.excluded)
+    return metrics.get(metric, metrics[f"P@{k}"])
 
 
 def has_valid(corpus: Corpus) -> bool:

@@ -161,7 +161,7 @@ def _hindrance(system: System, added: Augmentation) -> str:
     """Why the augmentation has no way into the model; empty if it has."""
     try:
         for name in added.methods:
-            check_door(system.model, augmenters.card(name).door, name)
+            check_door(system.model, augmenters.card(name))
     except InputError as error:
         return str(error)
     return ""

@@ -1,8 +1,9 @@
-"""Binary cross-entropy over every cluster, in blocks of clusters.
+"""One classifier for each cluster of labels, all of them trained on every row.
 
-The logits of a block become their own gradient while they are still in the processor's cache, and go into the
-two products of the backward pass at once. So a step costs three matrix products, and nothing as large as
-batch x clusters is ever held.
+The loss is the mean binary cross-entropy over all cells (batch, clusters). It is computed in blocks of
+clusters: the logits of a block become their own gradient while they are still in the processor's cache, and
+go into the two products of the backward pass at once. So a step costs three matrix products, and nothing of
+the size of batch x clusters is ever held.
 """
 
 from __future__ import annotations
@@ -12,25 +13,39 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
+from tailwright.encoders.row_table import RowTable
 
 CLUSTERS_A_BLOCK = 2048
 
 
-def every_cluster_loss(queries: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s.
+class ClusterHead(nn.Module):
+    """The classifiers of clusters, w x + b each."""
 
-    queries: (batch, n), table: (clusters, n + 1), the last column of which is the bias. Ignored cells give
-    neither loss nor gradient.
+    def __init__(self, table: np.ndarray) -> None:
+        """`table` (clusters, width + 1) float32: vectors, and biases in the last column."""
+        super().__init__()
+        self.table = RowTable(table)
+
+    def forward(self, queries: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+        """The loss of `queries` (batch, width); the labels of `targets` are clusters."""
+        rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+        return cluster_loss(rows, self.table(np.arange(len(self.table))), targets)
+
+
+def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s, with s = rows @ table.T.
+
+    rows: (batch, n), table: (clusters, n). Ignored cells give neither loss nor gradient.
     """
-    rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
-    loss: torch.Tensor = _EveryCluster.apply(rows, table, targets.learnt())  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = _ClusterLoss.apply(rows, table, targets.learnt())  # type: ignore[no-untyped-call]
     return loss
 
 
-class _EveryCluster(torch.autograd.Function):
+class _ClusterLoss(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         weights = torch.from_numpy(targets.weights)
@@ -42,15 +57,15 @@ class _EveryCluster(torch.autograd.Function):
         total = 0.0
         for start in range(0, len(table), CLUSTERS_A_BLOCK):
             block = table[start : start + CLUSTERS_A_BLOCK]
-            here, barred = (cells.within(start, start + len(block)) for cells in (positives, ignored))
+            learnt, silent = (cells.within(start, start + len(block)) for cells in (positives, ignored))
             logits = rows @ block.T  # (batch, block)
-            at_positives = positives.rows[here], positives.clusters[here] - start
-            at_ignored = ignored.rows[barred], ignored.clusters[barred] - start
+            at_positives = positives.rows[learnt], positives.clusters[learnt] - start
+            at_ignored = ignored.rows[silent], ignored.clusters[silent] - start
             losses = functional.softplus(logits)
             losses[at_ignored] = 0
-            total += float(losses.sum(1) @ weights) - float(logits[at_positives] @ value[here])
+            total += float(losses.sum(1) @ weights) - float(logits[at_positives] @ value[learnt])
             gradient = logits.sigmoid_().mul_(weights[:, None])
-            gradient[at_positives] -= value[here]
+            gradient[at_positives] -= value[learnt]
             gradient[at_ignored] = 0
             row_gradient.addmm_(gradient, block)
             torch.mm(gradient.T, rows, out=table_gradient[start : start + len(block)])
@@ -61,7 +76,7 @@ class _EveryCluster(torch.autograd.Function):
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         row_gradient, table_gradient = context.saved_tensors
         factor = float(gradients[0])
-        if factor != 1:  # as it nearly always is; a pass over the table's gradient is worth leaving out
+        if factor != 1:  # it nearly always is 1; a pass over the table's gradient is worth saving
             row_gradient, table_gradient = factor * row_gradient, factor * table_gradient
         return row_gradient, table_gradient, None
 
@@ -72,7 +87,7 @@ class _Cells:
 
     rows: torch.Tensor  # (cells,) int64
     clusters: torch.Tensor  # (cells,) int64
-    order: torch.Tensor  # (cells,) int64: where each stood before
+    order: torch.Tensor  # (cells,) int64: the place of each before sorting
 
     @staticmethod
     def by_cluster(rows: np.ndarray, clusters: np.ndarray) -> _Cells:
@@ -80,6 +95,6 @@ class _Cells:
         return _Cells(*map(torch.from_numpy, (rows[order], clusters[order].astype(np.int64), order)))
 
     def within(self, start: int, end: int) -> slice:
-        """Where the clusters start..end - 1 stand."""
+        """The places of the clusters from `start` up to `end`."""
         first, last = np.searchsorted(self.clusters.numpy(), [start, end])
         return slice(int(first), int(last))

