@@ -111,10 +111,7 @@ class Astec(Model):
             targets = corpus.train.weighted_targets()
             kept = np.flatnonzero((np.diff(matrix.indptr) > 0) & (np.diff(targets.indptr) > 0))
             data, matrix, targets = corpus.train.take(kept), matrix[kept], targets[kept]
-        mixes = []
-        for mix in self.mixes:
-            with work.phase(mix.card.name):
-                mixes.append(mix.prepare(corpus, seed=seed))
+        mixes = self.batch_mixes(corpus, seed=seed, work=work)
         kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
         joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
         return AstecRows(data, matrix, joiner, targets, mixes, self._bags, self.watch)
