@@ -12,6 +12,7 @@ import numpy as np
 
 from tailwright.augmentation import Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.hidden_door import Blender
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
@@ -44,6 +45,8 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     _check_weight_0(kind, corpus)
     if "batch" in kind.card.doors:
         _check_batch_door(kind, corpus, top)
+    if "hidden" in kind.card.doors:
+        _check_hidden_door(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
 
 
@@ -174,6 +177,17 @@ def _check_batch_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
         after = learnt(mix)
         require(not _same(after, top), f"{what} of a mixed batch make no difference to what it learns")
         require(_same(learnt(mix), after), f"the same seed gives other predictions after {what} were mixed")
+
+
+def _check_hidden_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
+    """A method that mixes nothing changes no bit of what is learnt, and one that mixes does."""
+    idle, busy = Blender(0.0), Blender(0.3)
+    unmoved = _same(kind.learnt(corpus, [idle]), top)
+    require(bool(idle.used), "its card has the hidden door, and no method is let in")
+    require(unmoved, "a hidden-door method that mixes nothing changes what it learns")
+    require(
+        not _same(kind.learnt(corpus, [busy]), top), "mixed activations make no difference to what it learns"
+    )
 
 
 class _ToyMix(BatchAugmenter):
