@@ -19,6 +19,7 @@ import common
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
+from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
 import tailwright as tw
 from tailwright.augmentation import augment
@@ -33,7 +34,6 @@ from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_tree
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
-from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
 

@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augmentation import Augmenter, BatchAugmenter, RowAugmenter, augmenter, augmenters
+from tailwright.augmentation import (
+    Augmenter,
+    BatchAugmenter,
+    HiddenAugmenter,
+    RowAugmenter,
+    augmenter,
+    augmenters,
+)
 from tailwright.checks.batch_door import check_batch_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.hidden_door import check_hidden_augmenter
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -47,6 +55,7 @@ def check_row_augmenter(method: RowAugmenter) -> None:
 CHECKS: dict[str, tuple[type[Augmenter], Callable[[Any], None]]] = {
     "rows": (RowAugmenter, check_row_augmenter),
     "batch": (BatchAugmenter, check_batch_augmenter),
+    "hidden": (HiddenAugmenter, check_hidden_augmenter),
 }
 
 
