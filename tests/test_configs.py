@@ -90,7 +90,9 @@ def with_dots(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Settings by name, those of a table within with its name and a dot before their own."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        inner = with_dots(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+        inner = (
+            with_dots(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+        )
         found.update(inner)
     return found
 

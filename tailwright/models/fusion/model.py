@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import make_dataclass
 from functools import cache
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus
@@ -16,11 +16,10 @@ from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models import Model, ModelCard, models
-from tailwright.models.fusion import INSIDE, FusionSettings
+from tailwright.models import Model, models
+from tailwright.models.fusion import card_of, parts_of, settings_of
 from tailwright.models.fusion.candidates import candidates_of
 from tailwright.models.fusion.combination import Combination, plain_combination
-from tailwright.settings import setting, settings_from
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -56,7 +55,7 @@ class Fusion(Model):
         from tailwright.models.fusion.learning import learnt_combination
 
         with work.phase("combination", rows=len(held_out)):
-            tops = [part.predict(held_out.texts, settings.candidates) for part in self.parts]
+            tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
             rows = max(len(learning.train.originals()), 3)
             self.combination = learnt_combination(
                 candidates_of(tops, self._log_odds, self.counts),
@@ -88,7 +87,7 @@ class Fusion(Model):
         finished = None if place.folder is None else place.folder / "finished"
         if finished is None or not place.resume or not finished.exists():
             part = kind(getattr(self.settings, name))
-            part.mixes = [mix for mix in self.mixes if mix.card.door in kind.card.doors]
+            part.mixes = [mix for mix in self.mixes if kind.card.takes(mix.card)]
             part.device = self.device
             with work.phase(name):
                 part.fit(corpus, seed=seed, work=place)
@@ -110,14 +109,25 @@ class Fusion(Model):
         return [part.card.scores == "log-odds" for part in self.parts]
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        return self.predict_besides(texts, k, None)
+
+    def predict_besides(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
+    ) -> TopK:
         rows, named = arrow_strings(texts), self.settings.candidates
         blocks = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
-            block = rows.slice(start, ROWS_A_BLOCK)
-            tops = [part.predict(block, max(named, k)) for part in self.parts]
+            barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
+            tops = self._asked(rows.slice(start, ROWS_A_BLOCK), max(named, k), barred)
             best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
             blocks.append(_filled(self._fused(best, k), tops))
         return TopK.concat(blocks)
+
+    def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
+        """The k best labels of each text by each part."""
+        if excluded is None:
+            return [part.predict(texts, k) for part in self.parts]
+        return [part.predict_besides(texts, k, excluded) for part in self.parts]
 
     def _fused(self, tops: Sequence[TopK], k: int) -> TopK:
         """The k most probable candidates of each text."""
@@ -152,36 +162,15 @@ class Fusion(Model):
 @cache
 def fusion_of(name: str) -> type[Model]:
     """The class of the fusion `name`, such as "linear+twin"."""
-    names = name.split("+")
-    if len(set(names)) < len(names):
-        raise InputError(f"{name} names a model twice", expected="different models, as in linear+twin")
-    kinds = {part.replace("-", "_"): models.get(part) for part in names}
-    fields = []
-    for part, kind in kinds.items():
-        default = settings_from(kind.Settings, INSIDE.get(part, {}))
-        fields.append((part, kind.Settings, setting(default, f"settings of the part {part}")))
-
-    def union(what: str) -> tuple[str, ...]:
-        values = [value for kind in kinds.values() for value in getattr(kind.card, what)]
-        return tuple(dict.fromkeys(values))
-
     return type(
         "Fusion",
         (Fusion,),
         {
             "__doc__": Fusion.__doc__,
             "__module__": __name__,  # else it would be `abc`
-            "kinds": kinds,
-            "card": ModelCard(
-                name=name,
-                summary=f"{' and '.join(names)}, weighed by a network that learns from held-out rows",
-                reads=union("reads"),
-                doors=union("doors"),
-                mix_points=union("mix_points"),
-            ),
-            "Settings": make_dataclass(
-                "Settings", fields, bases=(FusionSettings,), frozen=True, namespace={"__module__": __name__}
-            ),
+            "kinds": {part.replace("-", "_"): models.get(part) for part in parts_of(name)},
+            "card": card_of(name),
+            "Settings": settings_of(name),
         },
     )
 
