@@ -48,7 +48,8 @@ class Classifier(nn.Module, Generic[Head]):
 
     def __init__(self, encoder: CoarseEncoder, residual: SpectralResidual, head: Head) -> None:
         super().__init__()
-        self.encoder, self.residual, self.head = encoder, residual, head
+        self.encoder, self.residual = encoder, residual
+        self.head: Head = head
 
     def forward(self, bags: Bags) -> torch.Tensor:
         """(texts, width): what the head scores."""
