@@ -66,14 +66,16 @@ def test_a_card_and_settings_are_those_of_the_class(registry):
         assert registry.settings(name) == registry.get(name).Settings
 
 
-@pytest.mark.parametrize("command", ["augmenters"])
+@pytest.mark.parametrize(
+    "command", [["augmenters"], ["models"], ["models", "astec"], ["models", "linear+twin"]]
+)
 def test_a_listing_does_without_torch(command):
     code = (
         "import sys; from tailwright.cli import run; code = run(sys.argv[1:]); "
         "print('torch' in sys.modules); sys.exit(code)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, command, "--json"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *command, "--json"], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "False"
 

@@ -185,7 +185,9 @@ def _check_hidden_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
     unmoved = _same(kind.learnt(corpus, [idle]), top)
     require(bool(idle.used), "its card has the hidden door, and no method is let in")
     require(unmoved, "a hidden-door method that mixes nothing changes what it learns")
-    require(not _same(kind.learnt(corpus, [busy]), top), "mixed activations make no difference to what it learns")
+    require(
+        not _same(kind.learnt(corpus, [busy]), top), "mixed activations make no difference to what it learns"
+    )
 
 
 class _ToyMix(BatchAugmenter):

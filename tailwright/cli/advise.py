@@ -67,11 +67,11 @@ def advise(
 
 
 def facts(corpus: Any) -> list[str]:
-    """What an augmentation's effect hangs on, in a line or two."""
+    """What an augmentation's effect depends on, in two lines."""
     from tailwright.data.inspect import inspect
 
-    found = inspect(corpus)
-    train, labels = found.splits["train"], found.labels
+    statistics = inspect(corpus)
+    train, labels = statistics.splits["train"], statistics.labels
     with_text = 1 - labels.without_text / max(labels.labels, 1)
     return [
         f"{train.rows:,} training rows of {train.words_a_text:.1f} words, {labels.labels:,} labels, "

@@ -26,7 +26,7 @@ def compare(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """By how much RUN_B is better than RUN_A, overall and by label frequency, and whether it may be chance.
+    """By how much RUN_B is better than RUN_A, overall and by label frequency, and whether that may be noise.
 
     Intervals and verdicts come from a paired bootstrap over the test rows, corrected for the number of
     differences shown. They hold for these two runs; for two methods, train several seeds in a study.
@@ -38,14 +38,14 @@ def compare(
 
     from tailwright.study.compare.two_runs import compare_runs
 
-    found = compare_runs(first, second, data)
-    _show_differences(out, found, first, second)
-    _show_labels(out, "gained", found.gained)
-    _show_labels(out, "lost", found.lost)
-    out.result({"runs": [str(first), str(second)], **found.as_dict()})
+    comparison = compare_runs(first, second, data)
+    _show_differences(out, comparison, first, second)
+    _show_labels(out, "gained", comparison.gained)
+    _show_labels(out, "lost", comparison.lost)
+    out.result({"runs": [str(first), str(second)], **comparison.as_dict()})
 
 
-def _show_differences(out: Output, found: TwoRuns, first: Path, second: Path) -> None:
+def _show_differences(out: Output, comparison: TwoRuns, first: Path, second: Path) -> None:
     rows = [
         [
             name,
@@ -55,15 +55,14 @@ def _show_differences(out: Output, found: TwoRuns, first: Path, second: Path) ->
             f"{one.rows:,}",
             one.in_words,
         ]
-        for name, by_metric in found.differences.items()
+        for name, by_metric in comparison.differences.items()
         for metric, one in by_metric.items()
     ]
-    title = (
-        f"{second} against {first}, in points of percent on {found.test_rows:,} test rows of {found.data}:"
-    )
+    where = f"{comparison.test_rows:,} test rows of {comparison.data}"
+    title = f"{second} against {first}, in points of percent on {where}:"
     out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows, title=title)
-    if not found.same_rows:
-        out.text("The runs were trained on other rows: label weights and slices are those of the first.")
+    if not comparison.same_rows:
+        out.text("The runs were trained on different rows: label weights and slices are those of the first.")
 
 
 def _show_labels(out: Output, what: str, changes: list[LabelChange]) -> None:

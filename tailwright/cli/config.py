@@ -15,13 +15,13 @@ soft = true
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tailwright.errors import InputError, quoted
 from tailwright.registry import unknown
+from tailwright.study.plan.toml_table import read_table
 
 _PLAIN = {"model": str, "augment": list, "seed": int}
 
@@ -73,7 +73,7 @@ class Asked:
 
 def read_config(path: Path) -> Asked:
     """The contents of a TOML file; unknown keys and wrong types are an InputError that names them."""
-    content = _toml(path)
+    content = read_table(path).values
     asked = Asked()
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     for key, value in content.items():
@@ -88,16 +88,3 @@ def read_config(path: Path) -> Asked:
     asked.settings = tables.pop("settings", {})
     asked.augment_settings = tables
     return asked
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"found no TOML ({error})", path=path) from error

@@ -16,7 +16,7 @@ def seconds_of(text: str) -> float:
     >>> seconds_of("10m"), seconds_of("1.5h"), seconds_of("90")
     (600.0, 5400.0, 90.0)
     """
-    found = _TIME.fullmatch(text.strip())
-    if found is None or not float(found[1]):
+    match = _TIME.fullmatch(text.strip())
+    if match is None or not float(match[1]):
         raise InputError(f"found the time {quoted(text)}", expected="such as 90s, 10m or 1.5h")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]

@@ -33,7 +33,7 @@ def evaluate(
 ) -> None:
     """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
 
-    Several runs over the same labels answer together: their scores are added up.
+    Several runs over the same labels answer together: their scores are added.
 
     Example: `tailwright evaluate run/ data/`
 

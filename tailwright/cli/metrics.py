@@ -14,8 +14,8 @@ def show_metrics(out: Output, metrics: dict[str, Any], title: str) -> None:
     rows = {"all labels": metrics, **metrics["slices"]}
     shown = [column for column in COLUMNS if column in metrics]
     cells = [
-        [name, *(f"{found[column]:.2f}" if column in found else "-" for column in shown)]
-        for name, found in rows.items()
+        [name, *(f"{of_slice[column]:.2f}" if column in of_slice else "-" for column in shown)]
+        for name, of_slice in rows.items()
     ]
     out.text()
     out.table(["labels", *shown], cells, title=title)

@@ -17,7 +17,7 @@ _PUNCTUATION = str.maketrans("", "", ",.-")
 
 
 class Output:
-    """One command's voice, made from its `--json` and `--quiet`."""
+    """Where one command prints, by its `--json` and `--quiet`."""
 
     def __init__(self, as_json: bool, quiet: bool) -> None:
         self.as_json = as_json

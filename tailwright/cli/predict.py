@@ -32,7 +32,7 @@ def predict(
 ) -> None:
     """Label ids, names and scores, best first.
 
-    Several runs over the same labels answer together: their scores are added up. A run is a folder with a
+    Several runs over the same labels answer together: their scores are added. A run is a folder with a
     `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
 
     Example: `tailwright predict run/ "wireless headphones with microphone" --k 3`

@@ -55,8 +55,8 @@ def quality(
 
     refuse_unwritable(target)
     run = None if folder is None else tw.load(folder)
-    found = quality_of(tw.read(path, seed=seed), run, method, seed, count=count)
-    for number, of_method in enumerate(found.methods):
+    measured = quality_of(tw.read(path, seed=seed), run, method, seed, count=count)
+    for number, of_method in enumerate(measured.methods):
         if number:
             out.text()
         _show(out, of_method)
@@ -67,7 +67,7 @@ def quality(
     ]
     words += ["--out", str(target), "--examples", str(count), "--seed", str(seed)]
     command = shlex.join(["tailwright", "quality", *words])
-    write_page(target, quality_page(found, path.name or str(path), command))
+    write_page(target, quality_page(measured, path.name or str(path), command))
     out.text()
     out.text(f"wrote {target}")
     out.result(
@@ -75,7 +75,7 @@ def quality(
             "path": str(path),
             "run": None if folder is None else str(folder),
             "report": str(target),
-            **found.as_dict(),
+            **measured.as_dict(),
         }
     )
 

@@ -142,8 +142,8 @@ def advised(
 ) -> AutoChoice:
     """The same model with the augmentation that short probes recommend.
 
-    What they said is in the file `kept` until the training is done: probes made again after a kill might say
-    something else, and the training could not go on.
+    The recommendation stays in the file `kept` until the training is done: probes repeated after a kill might
+    recommend something else, and the training could not go on.
     """
     from tailwright.runs.choice import AutoChoice
     from tailwright.store.errors import errors_of_writing

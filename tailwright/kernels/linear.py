@@ -10,8 +10,8 @@ with t the soft target of row i: a soft row is a positive of weight t and a nega
 optimum w = Σ b_i x_i with b_i = -cost_i loss'(m_i). A step on one row finds the b_i that fulfils this, the
 others held: for the squared hinge in closed form, for the logistic loss by Newton's method on the margin.
 
-Nearly all rows lie beyond the margin of a rare label. So under the squared hinge, descent runs over a
-working set: at first the labelled rows and a few others; then the margins of all rows are computed through the
+Nearly all rows lie beyond the margin of a rare label. So under the squared hinge, descent runs over a working
+set: at first the labelled rows and a few others; then the margins of all rows are computed through the
 columns of the features that have a weight, and rows that break the margin join, until none does. Under the
 logistic loss every row has a gradient, so all are there from the start.
 """

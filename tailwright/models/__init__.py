@@ -161,5 +161,15 @@ class ModelRegistry(Registry[type[Model]]):
         fusion: type[Model] = importlib.import_module("tailwright.models.fusion.model").fusion_of(name)
         return fusion
 
+    def card(self, name: str) -> ModelCard:
+        if "+" not in name:
+            return super().card(name)
+        return importlib.import_module("tailwright.models.fusion").card_of(name)
+
+    def settings(self, name: str) -> type[Any]:
+        if "+" not in name:
+            return super().settings(name)
+        return importlib.import_module("tailwright.models.fusion").settings_of(name)
+
 
 models = ModelRegistry("model", "tailwright.models", apart=("fusion", "shared"))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
@@ -32,11 +31,11 @@ class AutoChoice:
 
 
 def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> AutoChoice:
-    """Fill in what was asked to be chosen; `none` among the augmentations stands for none at all."""
+    """Replace `auto` by a choice; the augmentation `none` stands for no augmentation."""
     if len(augment) > 1 and {"auto", "none"} & set(augment):
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
     reasons = []
-    with_text = float(np.mean(pc.not_equal(corpus.labels.texts, "").to_numpy(zero_copy_only=False)))
+    with_text = float(np.mean(corpus.labels.has_text))
     share = f"{with_text:.0%} of the labels have a text"
     if model == "auto":
         model = "linear+twin" if with_text >= ENOUGH_TEXTS else "linear"

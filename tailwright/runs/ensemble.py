@@ -1,8 +1,8 @@
 """`Ensemble`: several runs over the same labels that answer together, by the sum of their scores.
 
 Each run names its best labels for a text. A label's score is the sum over the runs that name it, which is how
-papers put several trainings of one model together. Scores must be on one scale for that: log-odds go through
-the logistic function first, chances are added as they are.
+papers combine several trainings of one model. Scores must be on one scale for that: log-odds go through the
+logistic function first, probabilities are added as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS_A_BLOCK = 4096
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Runs over the same labels; `depth` best labels of each are added up, or as many as are asked for.
+    """Runs over the same labels; the `depth` best labels of each are added up, or k of them if k is larger.
 
     Label counts and the number of training rows, from which propensities come, are the first run's.
     """
@@ -63,12 +63,12 @@ class Ensemble:
     ) -> TopK:
         """The k labels of each text with the largest sums, best first; `excluded` as in `Run.top`."""
         rows = arrow_strings(texts)
-        found = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
+        answers = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
             block = rows.slice(start, ROWS_A_BLOCK)
             barred = None if excluded is None else excluded[start : start + len(block)]
-            found.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred), k))
-        return TopK.concat(found)
+            answers.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred), k))
+        return TopK.concat(answers)
 
     def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
         """The k best labels of each text."""
@@ -78,7 +78,7 @@ class Ensemble:
         self, texts: pa.LargeStringArray, depth: int, excluded: sparse.csr_array | None
     ) -> sparse.csr_array:
         """(texts, labels) float64: the summed scores of all labels that a run names."""
-        # In double precision: chances close to 1 would else become equal.
+        # In double precision, as probabilities close to 1 would become equal in single.
         places: list[np.ndarray] = []
         scores: list[np.ndarray] = []
         for run in self.runs:
@@ -102,7 +102,7 @@ def _check_same(first: LabelSpace, other: LabelSpace, number: int) -> None:
             f"run {number} has {len(other):,} labels", expected=f"the {len(first):,} labels of run 1"
         )
     pairs = zip(first.ids.to_pylist(), other.ids.to_pylist(), strict=True)
-    place, (wanted, found) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    place, (wanted, label) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
     raise InputError(
-        f"label {place + 1:,} of run {number} is {quoted(found)}", expected=f"{quoted(wanted)}, as in run 1"
+        f"label {place + 1:,} of run {number} is {quoted(label)}", expected=f"{quoted(wanted)}, as in run 1"
     )

@@ -26,15 +26,14 @@ def evaluate(
     """Metrics in percent under keys such as `P@1` and `PSP@5`; `slices` holds the same by label frequency.
 
     Propensities and slices come from the run's own training counts. Excluded pairs of `data` are neither
-    rewarded nor punished: enough labels are asked for that k remain after they are taken out. Without a
-    `propensity` the propensity-scored metrics are left out; so they are below 3 training rows, where the
-    formula has no meaning.
+    rewarded nor punished: enough labels are ranked that k remain without them. The propensity-scored metrics
+    are left out without a `propensity`, and below 3 training rows, where the formula has no meaning.
     """
     return measured(run, ranked(run, data, ks), data, ks, propensity)
 
 
 def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> np.ndarray:
-    """(rows, labels asked for) int32: the run's best labels, enough for all `ks` whatever is excluded."""
+    """(rows, width) int32: the run's best labels, enough for all `ks` after excluded pairs are left out."""
     if data.labels != len(run.labels):
         raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     if not len(data):
@@ -50,7 +49,7 @@ def measured(
     ks: Sequence[int] = KS,
     propensity: Propensity | None = PROPENSITY_PRESETS["default"],
 ) -> dict[str, Any]:
-    """The metrics of a ranking that `ranked` gave."""
+    """The metrics of a ranking that `ranked` returned."""
     weights = None
     if propensity is not None and run.train_rows >= 3:
         weights = propensity.inverse(run.labels.counts, run.train_rows)

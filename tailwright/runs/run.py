@@ -1,4 +1,4 @@
-"""`Run`: a fitted model, the labels it speaks of, and how it was made.
+"""`Run`: a fitted model, its labels, and how it came about.
 
 | file in a run folder | holds |
 |---|---|
@@ -91,11 +91,11 @@ class Predictions:
     @staticmethod
     def of(top: TopK, labels: LabelSpace) -> Predictions:
         """A ranking in the user's own ids and names."""
-        found = [row[row >= 0].tolist() for row in top.ids]
+        ranked_labels = [row[row >= 0].tolist() for row in top.ids]
         return Predictions(
-            [[labels.ids[i].as_py() for i in row] for row in found],
-            [[labels.names[i].as_py() for i in row] for row in found],
-            [scores[: len(row)].tolist() for row, scores in zip(found, top.scores, strict=True)],
+            [[labels.ids[i].as_py() for i in row] for row in ranked_labels],
+            [[labels.names[i].as_py() for i in row] for row in ranked_labels],
+            [scores[: len(row)].tolist() for row, scores in zip(ranked_labels, top.scores, strict=True)],
         )
 
 
@@ -220,5 +220,5 @@ def _facts(folder: FolderReader) -> RunFacts:
     try:
         return RunFacts.model_validate(folder.json("run.json"))
     except ValidationError as error:
-        found = f"found {first_problem(error)}"
-        raise InputError(found, expected="the facts of a run", path=folder.path / "run.json") from error
+        problem = f"found {first_problem(error)}"
+        raise InputError(problem, expected="the facts of a run", path=folder.path / "run.json") from error

@@ -1,8 +1,8 @@
 """`train`: augment, fit, save; killed at any moment, it can be resumed.
 
 While a run is being trained, its log and checkpoints lie in `RUN.partial`; the run folder appears whole at
-the end. A fingerprint of the data and of everything that was asked for keeps a resumed run from going on with
-something else.
+the end. A fingerprint of the data and of everything that was asked for keeps a resumed run from continuing
+a different one.
 
 Started by torchrun, several processes train one run: each does all of this but for the steps of the training
 loop, which they share, and one of them writes (`tailwright.training.team`).
@@ -53,8 +53,8 @@ def train(
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
-    Those of the rows door add their rows first, in turn; those of the batch door change batches as they are
-    drawn, of original and of added rows alike; those of the hidden door mix activations inside the network.
+    Augmentations at the rows door add their rows first, in turn. Those at the batch door change every batch
+    that is drawn, whether its rows are original or added; those at the hidden door mix activations.
 
     | argument | |
     |---|---|
@@ -87,8 +87,8 @@ def train(
     }
     with connected() as team:
         if team.size > 1 and "+" in model:
-            found = f"{team.size} processes for {model}"
-            raise InputError(found, expected="one: the parts of a fusion are trained by a single process")
+            started = f"{team.size} processes for {model}"
+            raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
         work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
         spared = spared_seconds()
         applied, added_counts = [], np.zeros(len(corpus.labels))
@@ -129,15 +129,15 @@ def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
 
 
 def check_door(model: str, method: AugmenterCard) -> None:
-    """Refuse a model that an augmentation cannot enter, and name those that it can."""
+    """Refuse a model without the door that an augmentation needs, and name those that have it."""
     if _has_door(model, method):
         return
     able = [name for name in models.names() if _has_door(name, method)]
     door = f"the {method.door} door"
     if method.mix_points:
         door += f", at {' or '.join(method.mix_points)}"
-    found = f"{model} cannot be trained with {method.name}, which enters at {door}"
-    raise InputError(f"{found}; {method.name} works with: {', '.join(able)}")
+    refusal = f"{model} cannot be trained with {method.name}, which enters at {door}"
+    raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
 
 
 def _has_door(model: str, method: AugmenterCard) -> bool:
@@ -155,7 +155,7 @@ def _workplace(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, 
 
 
 def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
-    """Make the place, or check that it belongs to the same training where it is resumed."""
+    """Make the place; where it is resumed, check that it belongs to the same training."""
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
     partial = partial_of(out)
@@ -178,7 +178,7 @@ def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool)
 
 
 def finish(out: Path) -> None:
-    """Move the log of a run that is saved into its folder and remove the rest; a kill may come in between."""
+    """Move the log of a saved run into its folder and remove the rest; a kill may come in between."""
     partial = partial_of(out)
     with errors_of_writing(out):
         if (partial / "log.jsonl").exists():

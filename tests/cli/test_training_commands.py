@@ -17,7 +17,7 @@ from tailwright.cli.config import Asked, read_config
 from tailwright.data import Corpus
 from tailwright.errors import InputError
 from tailwright.models import models
-from tailwright.models.fusion.model import fusion_of
+from tailwright.models.fusion import settings_of
 from tailwright.models.popularity import Popularity
 from tailwright.settings import Settings, setting, settings_from
 
@@ -138,7 +138,10 @@ def test_labelmix_trains_with_twin_and_is_one_line_elsewhere(tiny, tmp_path, cap
     assert run(["augment", "nowhere", "--method", "labelmix", "--out", str(tmp_path / "rows")]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
-    assert "it changes batches during training, expected `tailwright train --augment labelmix`" in lines[0]
+    assert (
+        "it works during training, at the batch door, expected `tailwright train --augment labelmix`"
+        in lines[0]
+    )
 
 
 @pytest.fixture
@@ -156,7 +159,7 @@ def test_settings_of_parts_reach_them_by_the_command_line(tiny, tmp_path, capsys
     assert (model.settings.candidates, model.settings.linear.trees, model.settings.twin.width) == (9, 2, 64)
     linear, twin = model.parts
     assert len(linear.forest.roots) == 2
-    assert twin.labels.shape[1] == 64
+    assert twin.vectors.labels.shape[1] == 64
 
 
 def test_settings_of_parts_reach_them_by_a_configuration_file(tiny, tmp_path, capsys, small_twin):
@@ -275,14 +278,14 @@ def test_a_wrong_setting_of_a_group_is_one_line(tiny, tmp_path, capsys, nested, 
 
 
 def test_settings_of_a_group_of_a_part_reach_it(monkeypatch, nested):
-    fusion_of.cache_clear()
+    settings_of.cache_clear()
     for name in ("shortlist.size", "popularity.shortlist.size"):
         asked = Asked()
         asked.set(f"{name}=200")
         asked.sort_out("popularity+label-matcher")
         found = settings_from(models.settings("popularity+label-matcher"), asked.settings)
         assert found.popularity.shortlist.size == 200
-    fusion_of.cache_clear()
+    settings_of.cache_clear()
 
 
 def test_a_model_lists_its_settings_with_groups_and_bounds(capsys, nested):

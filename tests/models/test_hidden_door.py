@@ -131,7 +131,7 @@ def test_a_model_says_which_points_it_has_and_others_are_refused():
     tail = AugmenterCard("tail", "", "hidden", keeps_targets=False, mix_points=("pairs",))
     check_door("attentionxml", tail)
     with pytest.raises(
-        InputError, match="roberta cannot be trained with tail, .* at pairs; tail works with: "
+        InputError, match=r"roberta cannot be trained with tail, .* at pairs; tail works with: "
     ) as told:
         check_door("roberta", tail)
     assert "attentionxml" in str(told.value)
@@ -143,7 +143,7 @@ def test_a_point_that_the_settings_close_is_one_line(encoder_of_four, tmp_path):
         card = AugmenterCard("words", "", "hidden", keeps_targets=True, mix_points=("embeddings",))
 
     with pytest.raises(
-        InputError, match="words mixes at embeddings, expected one of .* as it is set: output"
+        InputError, match=r"words mixes at embeddings, expected one of .* as it is set: output"
     ):
         curve("roberta frozen", encoder_of_four, tmp_path, [OnlyEmbeddings("embeddings", 0.3)])
 

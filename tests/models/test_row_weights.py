@@ -204,7 +204,9 @@ def _candidate_loss(
     labels = np.concatenate([np.arange(row, row + 6) for row in rows]).astype(np.int32)
     targets = np.concatenate([TARGETS[row, row : row + 6] for row in rows])
     ends = 6 * np.arange(len(rows) + 1, dtype=np.int64)
-    return candidate_loss(queries, table, CandidateLists(ends, labels, targets, weights))
+    ones = torch.ones(len(rows), 1)
+    lists = CandidateLists(ends, labels, targets, weights)
+    return candidate_loss(torch.cat([queries, ones], 1), table, lists)
 
 
 _draws = np.random.default_rng(5)

@@ -65,5 +65,5 @@ def test_the_place_of_a_corpus_is_no_part_of_it(tmp_path):
 def test_a_run_knows_where_its_data_were(tmp_path):
     folder = write_data(tmp_path / "data")
     tw.train(tw.read(folder), "popularity", out=tmp_path / "run")
-    assert tw.load(tmp_path / "run").data == str(folder)
-    assert tw.train(toy_corpus(), "popularity").data == ""
+    assert tw.load(tmp_path / "run").data.path == str(folder)
+    assert tw.train(toy_corpus(), "popularity").data.path == ""

@@ -116,11 +116,11 @@ class _Court:
         if claim.kind == FASTER:
             return tuple(_faster(*pair) for pair in pairs)
         tests = [test for pair in pairs for test in self._tests(claim, *pair)]
-        found = [(group, what, one) for group, what, one in tests if one is not None]
-        adjusted = holm_adjusted([one for *_, one in found])
+        differences = [(group, what, one) for group, what, one in tests if one is not None]
+        adjusted = holm_adjusted([one for *_, one in differences])
         return tuple(
             effect_of(claim, group.cell, what, one)
-            for (group, what, _), one in zip(found, adjusted, strict=True)
+            for (group, what, _), one in zip(differences, adjusted, strict=True)
         )
 
     def _pairs(self, claim: Claim) -> Iterator[tuple[_Group, _Group, Side]]:
@@ -136,14 +136,14 @@ class _Court:
 
     def _groups(self, side: Side) -> dict[tuple[str, float, int, str, str], _Group]:
         """Outcomes of a side by (path, fraction, training rows, system, its settings), in a fixed order."""
-        found: dict[tuple[str, float, int, str, str], dict[int, Outcome]] = {}
+        by_place: dict[tuple[str, float, int, str, str], dict[int, Outcome]] = {}
         for outcome in sorted(self.outcomes, key=lambda outcome: (outcome.cell.title, outcome.key)):
             cell = outcome.cell
             if matches(cell, side):
                 system = (cell.system, repr(sorted(cell.settings.items())))
                 place = (cell.path, cell.fraction, outcome.n_train, *system)
-                found.setdefault(place, {}).setdefault(cell.seed, outcome)
-        return {place: _Group(dict(sorted(seeds.items()))) for place, seeds in found.items()}
+                by_place.setdefault(place, {}).setdefault(cell.seed, outcome)
+        return {place: _Group(dict(sorted(seeds.items()))) for place, seeds in by_place.items()}
 
     def _tests(
         self, claim: Claim, before: _Group, after: _Group, side: Side

@@ -196,14 +196,14 @@ def _side(table: Table, key: str, value: Any, sides: Mapping[str, Mapping[str, A
 
 
 def _fractions(table: Table) -> tuple[float, ...]:
-    found = _listed(table.values.get("fractions", 1.0))
-    if not found or not all(isinstance(share, (int, float)) and 0 < share <= 1 for share in found):
-        raise table.wrong(f"fractions: found {quoted(found)}", "numbers in (0, 1]")
-    return tuple(float(share) for share in found)
+    shares = _listed(table.values.get("fractions", 1.0))
+    if not shares or not all(isinstance(share, (int, float)) and 0 < share <= 1 for share in shares):
+        raise table.wrong(f"fractions: found {quoted(shares)}", "numbers in (0, 1]")
+    return tuple(float(share) for share in shares)
 
 
 def _published(table: Table) -> tuple[Published, ...]:
-    found = []
+    figures = []
     for number, entry in enumerate(_listed(table.values.get("published", [])), 1):
         if not isinstance(entry, dict):
             raise table.wrong(f"published: found {quoted(entry)}", "{ table, on, metric, from, to }")
@@ -213,8 +213,8 @@ def _published(table: Table) -> tuple[Published, ...]:
             if key not in entry:
                 raise one.wrong(f"{key} is missing", "a number")
         words = (one.text("table"), one.text("on"), one.text("metric"))
-        found.append(Published(*words, one.number("from", 0.0), one.number("to", 0.0)))
-    return tuple(found)
+        figures.append(Published(*words, one.number("from", 0.0), one.number("to", 0.0)))
+    return tuple(figures)
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -21,10 +21,13 @@ Held-out tenths of the training rows, P@1 / PSP@5, parts `linear` (one tree) and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
+from functools import cache
 from typing import Any
 
-from tailwright.settings import Settings, setting
+from tailwright.errors import InputError
+from tailwright.models import ModelCard, models
+from tailwright.settings import Settings, setting, settings_from
 
 # Defaults of parts inside a fusion that differ from those of the models alone: parts make up for each other's
 # weaknesses, so much cheaper ones do (see the table above).
@@ -45,4 +48,42 @@ class FusionSettings(Settings):
         "a label's loss is multiplied by its inverse propensity to this power; 0: all alike",
         least=0,
         most=1,
+    )
+
+
+def parts_of(name: str) -> list[str]:
+    """The models that the fusion `name` is made of."""
+    names = name.split("+")
+    if len(set(names)) < len(names):
+        raise InputError(f"{name} names a model twice", expected="different models, as in linear+twin")
+    return names
+
+
+def card_of(name: str) -> ModelCard:
+    """The card of the fusion `name`, such as "linear+twin"."""
+    names = parts_of(name)
+    cards = [models.card(part) for part in names]
+
+    def union(what: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(value for card in cards for value in getattr(card, what)))
+
+    return ModelCard(
+        name=name,
+        summary=f"{' and '.join(names)}, weighed by a network that learns from held-out rows",
+        reads=union("reads"),
+        doors=union("doors"),
+        mix_points=union("mix_points"),
+    )
+
+
+@cache
+def settings_of(name: str) -> type[FusionSettings]:
+    """The settings of the fusion `name`: those of every fusion, and those of its parts by their names."""
+    fields = []
+    for part in parts_of(name):
+        kind, field = models.settings(part), part.replace("-", "_")
+        default = settings_from(kind, INSIDE.get(field, {}))
+        fields.append((field, kind, setting(default, f"settings of the part {field}")))
+    return make_dataclass(
+        "Settings", fields, bases=(FusionSettings,), frozen=True, namespace={"__module__": __name__}
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import make_dataclass
 from functools import cache
 from typing import ClassVar
 
@@ -17,11 +16,10 @@ from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models import Model, ModelCard, models
-from tailwright.models.fusion import INSIDE, FusionSettings
+from tailwright.models import Model, models
+from tailwright.models.fusion import card_of, parts_of, settings_of
 from tailwright.models.fusion.candidates import candidates_of
 from tailwright.models.fusion.combination import Combination, plain_combination
-from tailwright.settings import setting, settings_from
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -164,36 +162,15 @@ class Fusion(Model):
 @cache
 def fusion_of(name: str) -> type[Model]:
     """The class of the fusion `name`, such as "linear+twin"."""
-    names = name.split("+")
-    if len(set(names)) < len(names):
-        raise InputError(f"{name} names a model twice", expected="different models, as in linear+twin")
-    kinds = {part.replace("-", "_"): models.get(part) for part in names}
-    fields = []
-    for part, kind in kinds.items():
-        default = settings_from(kind.Settings, INSIDE.get(part, {}))
-        fields.append((part, kind.Settings, setting(default, f"settings of the part {part}")))
-
-    def union(what: str) -> tuple[str, ...]:
-        values = [value for kind in kinds.values() for value in getattr(kind.card, what)]
-        return tuple(dict.fromkeys(values))
-
     return type(
         "Fusion",
         (Fusion,),
         {
             "__doc__": Fusion.__doc__,
             "__module__": __name__,  # else it would be `abc`
-            "kinds": kinds,
-            "card": ModelCard(
-                name=name,
-                summary=f"{' and '.join(names)}, weighed by a network that learns from held-out rows",
-                reads=union("reads"),
-                doors=union("doors"),
-                mix_points=union("mix_points"),
-            ),
-            "Settings": make_dataclass(
-                "Settings", fields, bases=(FusionSettings,), frozen=True, namespace={"__module__": __name__}
-            ),
+            "kinds": {part.replace("-", "_"): models.get(part) for part in parts_of(name)},
+            "card": card_of(name),
+            "Settings": settings_of(name),
         },
     )
 

@@ -2,8 +2,8 @@
 
 Successive halving. Every contender is trained on a miniature of the corpus and judged on held-out training
 rows; the better half goes on to a larger miniature and another seed, beside training without augmentation,
-until few are left or the budget is spent. Sizes are chosen so that a round takes its part of the time that is
-left. What is expected of a contender comes from the largest miniature it was tried on.
+until few are left or the budget is spent. Sizes are chosen so that a round takes its share of the time left.
+A contender is judged by the largest miniature it was tried on.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One short training: what it was, what it took, and the parts of its metrics, overall and by slice."""
+    """One short training: what was tried, how long it took, and its metrics by row, overall and by slice."""
 
     contender: Contender
     round: int
@@ -75,7 +75,7 @@ class Probe:
 class Ranked:
     """A contender's place: what it gains over no augmentation, by slice and metric, and how sure that is.
 
-    `p` is of the metric that is ranked by, with Holm's correction for the contenders tried beside it.
+    `p` belongs to the metric that is ranked by, after Holm's correction over all contenders.
     """
 
     contender: Contender
@@ -101,17 +101,17 @@ class Advice:
 
 
 def contenders_for(model: str, corpus: Corpus) -> list[Contender]:
-    """All that can be tried: the methods at the model's doors, each with the settings worth a try."""
-    doors = models.get(model).card.doors
-    unmet = set() if any(corpus.labels.texts.to_pylist()) else {"label texts"}
+    """Everything that can be tried: the methods at the model's doors, each with the settings worth trying."""
+    doors = models.card(model).doors
+    unmet = set() if corpus.labels.has_text.any() else {"label texts"}
     if not has_wordnet():
         unmet.add("WordNet")
-    found = []
+    contenders = []
     for name in augmenters.names():
         kind = augmenters.get(name)
         if kind.card.door in doors and not unmet.intersection(kind.card.needs):
-            found += [Contender(name, settings) for settings in kind.probes]
-    return found
+            contenders += [Contender(name, settings) for settings in kind.probes]
+    return contenders
 
 
 def advise(
@@ -174,26 +174,26 @@ class _Halving:
         self._shown = 0
 
     def round(self, left: Sequence[Contender], rounds_left: int) -> bool:
-        """Try the baseline and all that are left, as large as the time allows; False if it does not."""
+        """Try the baseline and all that are left, as large as the time allows; False if it ran out."""
         share = self._next_share(len(left) + 1, rounds_left)
         number, self.rounds = self.rounds, self.rounds + 1
-        part = miniature(self.corpus, share, self.order)
+        small = miniature(self.corpus, share, self.order)
         for contender in [Contender(), *left]:
             if self.probes and self._elapsed() + self._expected(share) > self.budget:
                 return False
-            self.probes.append(self._probe(contender, number, part, share))
+            self.probes.append(self._probe(contender, number, small, share))
             self._show()
         self.share = share
         self.complete.add(number)
         return True
 
     def better_half(self, left: Sequence[Contender]) -> list[Contender]:
-        """Those of the last round whose gain is larger: half of them, but not fewer than two."""
+        """The half of the last round with the larger gains, but at least two."""
         placed = sorted(left, key=lambda contender: -self._ranked(contender).gains["all"][self.metric].mean)
         return placed[: max(2, math.ceil(len(placed) / 2))]
 
     def advice(self, tried: Sequence[Contender]) -> Advice:
-        """What the probes say. Those that came further stand before those that did not."""
+        """What the probes say; contenders that came further rank first."""
         known = [self._ranked(contender) for contender in tried if self._of(contender)]
         known = [entry for entry in known if entry.gains]
         known.sort(key=lambda entry: (-entry.share, -entry.seeds, -entry.gains["all"][self.metric].mean))
@@ -216,18 +216,18 @@ class _Halving:
             self.model, self.metric, ranking, chosen, reason, tuple(self.probes), self.clock() - self.start
         )
 
-    def _probe(self, contender: Contender, number: int, part: Corpus, share: float) -> Probe:
+    def _probe(self, contender: Contender, number: int, small: Corpus, share: float) -> Probe:
         start, seed = self.clock(), self.seed + number
         run = train(
-            part,
+            small,
             self.model,
             augment=[contender.method] if contender.method else [],
             augment_settings={contender.method: contender.settings} if contender.method else None,
             seed=seed,
         )
-        valid = part.splits()["valid"]
+        valid = small.splits()["valid"]
         top = ranked(run, valid)
-        counts, rows = part.labels.counts, len(part.train.originals())
+        counts, rows = small.labels.counts, len(small.train.originals())
         weights = PROPENSITY_PRESETS["default"].inverse(counts, max(rows, 3))
         everything = np.ones(len(counts), dtype=bool)
         parts = {
@@ -236,13 +236,12 @@ class _Halving:
             if mask[valid.targets.indices].any()
         }
         seconds = self.clock() - start
-        return Probe(contender, number, share, len(part.train), len(counts), seed, seconds, parts)
+        return Probe(contender, number, share, len(small.train), len(counts), seed, seconds, parts)
 
     def _of(self, contender: Contender) -> list[Probe]:
         """The probes of a contender on the largest miniature it was tried on.
 
-        A round that the budget cut short says nothing of those that it did not come to, so it counts only
-        where there is no other.
+        A round that the budget cut short leaves some contenders out, so it counts only if there is no other.
         """
         mine = [p for p in self.probes if p.contender == contender]
         mine = [p for p in mine if p.round in self.complete or not self.complete]
@@ -263,7 +262,7 @@ class _Halving:
         return Ranked(contender, last.share, last.rows, last.labels, len(mine), gains, 1.0)
 
     def _next_share(self, trainings: int, rounds_left: int) -> float:
-        """As many labels as the time left for this round allows; never fewer than in the round before."""
+        """The share of labels that fits into this round's time; never less than in the round before."""
         if not self.probes:
             return self.share
         time_each = max(self.budget - self._elapsed(), 0.0) / rounds_left / trainings
@@ -273,7 +272,7 @@ class _Halving:
     def _expected(self, share: float) -> float:
         """Seconds of a probe of that share, from the slowest of the last round.
 
-        The first probe of all also loads libraries, so it counts only as long as there is no other.
+        The very first probe also loads libraries, so it counts only as long as there is no other.
         """
         known = self.probes[1:] or self.probes
         last = [p for p in known if p.share == known[-1].share]

@@ -1,8 +1,8 @@
 """Outcomes side by side: means over seeds, gains over the baseline, the best of each column, with verdicts.
 
 A table is a dataset and a training fraction; its entries are systems with augmentations. Holm's correction is
-applied inside a table, over each family of differences that is looked at together: all gains over baselines
-in all metrics; the same by slice; and the best of each column against all others.
+applied inside a table, over each family of differences that is read together: all gains over baselines in all
+metrics; the same by slice; and the best of each column against all others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Entry:
     | `mean`, `spread` | of each metric over the seeds, by slice ("all" is one); spread is None for one seed |
     | `gain` | over the baseline, by slice; empty for the baseline itself |
 
-    The baseline is the same system without augmentation, or one system that all are held against.
+    The baseline is the same system without augmentation, or one system that all are compared with.
     """
 
     system: str
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Best:
-    """The best of a column: its entry's place, those that cannot be told apart from it, and the second."""
+    """The best of a column: its entry's place, the entries within noise of it, and the second."""
 
     place: int
     level_with: tuple[int, ...]
@@ -68,7 +68,7 @@ class Best:
 class Comparison:
     """One table: all systems and augmentations on one dataset with one share of its training rows.
 
-    `against` is the system that all are held against; empty: each against itself without augmentation.
+    `against` is the system that all are compared with; empty: each with itself without augmentation.
     """
 
     dataset: str
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def baseline(self) -> str:
-        """What entries are held against, in words."""
+        """What entries are compared with, in words."""
         return f"{self.against or 'the same model'} without augmentation"
 
 
@@ -103,7 +103,7 @@ class Judge:
     ) -> Drawn:
         """Some metrics of an outcome in every draw, on the labels in `mask` or on all.
 
-        Labels are weighed by the rows that the outcome was trained on, or those of `weighed_as`.
+        Label weights come from the rows that the outcome was trained on, or from those of `weighed_as`.
         """
         test = self.exam.test
         if outcome.top.shape[0] != len(test) or len(outcome.counts) != test.labels:
@@ -128,20 +128,20 @@ def compare_all(
 ) -> list[Comparison]:
     """Every table of these outcomes, by dataset and fraction.
 
-    `exams` are by dataset. `order` lists (system, augmentation) as they are to stand; others follow by name,
-    and the baseline always comes first within its system. `against` names a system; see `Comparison`.
+    `exams` are by dataset. `order` lists (system, augmentation) in the order of the rows; others follow by
+    name, and the baseline always comes first within its system. `against` names a system; see `Comparison`.
     """
     tables: dict[tuple[str, float, int], list[Outcome]] = {}
     for outcome in outcomes:
         table = (outcome.cell.dataset, outcome.cell.fraction, outcome.n_train)
         tables.setdefault(table, []).append(outcome)
     judges = {name: Judge(exams[name], draws) for name in sorted({dataset for dataset, *_ in tables})}
-    found = []
+    comparisons = []
     for (dataset, fraction, n_train), members in sorted(tables.items(), key=lambda item: item[0]):
         lines = _lines(members, order)
         fitting = fit_for(metrics, n_train)
-        found.append(_table(judges[dataset], dataset, fraction, lines, fitting, against))
-    return found
+        comparisons.append(_table(judges[dataset], dataset, fraction, lines, fitting, against))
+    return comparisons
 
 
 def gain_by_frequency(
@@ -154,17 +154,17 @@ def gain_by_frequency(
 ) -> list[tuple[str, Difference]]:
     """What `after` gains over `before` on labels with few and with many training rows, one outcome a seed.
 
-    `edges` are the fewest training rows of each bucket; buckets without a test row are left out. Intervals
-    are those of each bucket by itself.
+    `edges` are the fewest training rows of each bucket; buckets without a test row are left out. Each
+    interval is that of its bucket alone.
     """
     judge = Judge(exam, draws)
-    found = []
+    gains = []
     for name, mask in frequency_buckets(before[0].counts, edges).items():
         was, now = ([judge.drawn(outcome, [metric], mask) for outcome in side] for side in (before, after))
         gain = difference(was, now, metric)
         if gain is not None:
-            found.append((name, gain))
-    return found
+            gains.append((name, gain))
+    return gains
 
 
 def frequency_buckets(counts: np.ndarray, edges: Sequence[int] = FREQUENCIES) -> dict[str, np.ndarray]:
@@ -188,7 +188,7 @@ def frequency_buckets(counts: np.ndarray, edges: Sequence[int] = FREQUENCIES) ->
 def _lines(
     members: Sequence[Outcome], order: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[Outcome, ...]]:
-    """Outcomes by (system, augmentation) in the order in which they are to stand; seeds ascend."""
+    """Outcomes by (system, augmentation), in the order of the table's rows and by seed."""
     lines: dict[tuple[str, str], dict[int, Outcome]] = {}
     for outcome in sorted(members, key=lambda outcome: (outcome.cell.seed, outcome.key)):
         cell = outcome.cell
@@ -200,7 +200,7 @@ def _lines(
 
 
 def in_order(lines: Iterable[tuple[str, str]], order: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(system, augmentation) pairs as `order` has them, systems together, the baseline of a system first."""
+    """(system, augmentation) pairs in the order of `order`, by system, each system's baseline first."""
     systems = list(dict.fromkeys(system for system, _ in order))
     places = {line: place for place, line in enumerate(order)}
 
@@ -227,7 +227,7 @@ def _table(
     gains: dict[tuple[tuple[str, str], str, str], Difference] = {}
     best: dict[str, Best] = {}
     for name, mask in masks.items():
-        # One slice after the other: what is kept of the rows of all outcomes at once is that of one slice.
+        # One slice after the other, so that the rows of one slice alone are in memory.
         drawn = {
             line: [judge.drawn(outcome, metrics, mask) for outcome in seeds] for line, seeds in lines.items()
         }
@@ -263,18 +263,18 @@ def _adjusted(
     gains: Mapping[tuple[tuple[str, str], str, str], Difference],
 ) -> dict[tuple[str, str], dict[str, dict[str, Difference]]]:
     """Holm over all labels, and over the slices together; by line, slice and metric."""
-    found: dict[tuple[str, str], dict[str, dict[str, Difference]]] = {}
+    adjusted: dict[tuple[str, str], dict[str, dict[str, Difference]]] = {}
     for whole in (True, False):
         family = {place: gain for place, gain in gains.items() if (place[1] == ALL) == whole}
         for (line, name, metric), gain in zip(family, holm_adjusted(list(family.values())), strict=True):
-            found.setdefault(line, {}).setdefault(name, {})[metric] = gain
-    return found
+            adjusted.setdefault(line, {}).setdefault(name, {})[metric] = gain
+    return adjusted
 
 
 def _metrics_on(labels: str, outcome: Outcome) -> Mapping[str, float]:
-    """The metrics that the cell was found to have, on all labels or on those of a slice."""
-    found: Mapping[str, float] = outcome.metrics if labels == ALL else outcome.metrics["slices"][labels]
-    return found
+    """The metrics that were measured when the cell was judged, on all labels or on those of a slice."""
+    metrics: Mapping[str, float] = outcome.metrics if labels == ALL else outcome.metrics["slices"][labels]
+    return metrics
 
 
 def _best(
@@ -282,7 +282,7 @@ def _best(
     means: Mapping[tuple[str, str], Mapping[str, float]],
     metrics: Sequence[str],
 ) -> dict[str, Best]:
-    """Of each metric: the best entry against each other, Holm over all of these differences of the table."""
+    """The best entry of each metric, compared with every other; Holm over all of these differences."""
     lines = list(drawn.values())
     ranks = {metric: _ranked([means[line][metric] for line in drawn]) for metric in metrics}
     places, family = [], []
@@ -305,12 +305,12 @@ def _best(
 
 
 def _ranked(means: Sequence[float]) -> list[int]:
-    """Places from the highest mean to the lowest; of equal ones the earlier first."""
+    """Places from the highest mean to the lowest; of equal means the earlier place first."""
     return sorted(range(len(means)), key=lambda place: -means[place])
 
 
 def fit_for(metrics: Sequence[str], n_train: int) -> tuple[str, ...]:
-    """The metrics without those that weigh labels, where there are too few rows for propensities."""
+    """The metrics; where there are too few rows for propensities, without those that weigh labels."""
     return tuple(m for m in metrics if n_train >= _FEWEST_FOR_PROPENSITIES or not _is_weighted(m))
 
 

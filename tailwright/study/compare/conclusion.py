@@ -17,8 +17,8 @@ from tailwright.study.run.runner import Study
 def conclude(study: Study, command: str, note: Callable[[str], None]) -> list[Path]:
     """Write `results.parquet`, `tables.md`, `tables.tex` and `report.html` over all finished cells.
 
-    `command` is what repeats the study. Gives the files that were written: without a finished cell there is
-    nothing to tell, and without what the report needs there is none, which `note` is told.
+    `command` is what repeats the study. Returns the files that were written: none without a finished cell,
+    and no report where an extra that it needs is missing, which `note` is told.
     """
     outcomes, plan, folder = outcomes_of(study.folder), study.plan, study.folder
     if not outcomes:

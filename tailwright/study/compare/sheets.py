@@ -40,9 +40,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table: its title, the names of its columns, rows in groups, and lines that stand below it.
+    """A table: its title, the names of its columns, rows in groups, and notes below it.
 
-    `words` is how many columns from the left hold words; the others stand to the right.
+    The first `words` columns hold words; the others are aligned to the right.
     """
 
     title: str
@@ -74,15 +74,15 @@ def markdown(title: str, sheets: Sequence[Sheet]) -> str:
 
 
 def latex(title: str, sheets: Sequence[Sheet]) -> str:
-    """All sheets as one LaTeX document; every table can be taken out of it by itself, and needs booktabs."""
-    parts = [_LATEX_HEAD, f"\\section*{{{in_latex(title)}}}\n"]
+    """All sheets as one LaTeX document; each table can be copied out of it, and needs booktabs."""
+    pieces = [_LATEX_HEAD, f"\\section*{{{in_latex(title)}}}\n"]
     for sheet in sheets:
         groups = [
             "".join(" & ".join(map(_shown_in_latex, row)) + " \\\\\n" for row in group)
             for group in sheet.groups
         ]
         sides = "l" * sheet.words + "r" * (len(sheet.columns) - sheet.words)
-        parts += [
+        pieces += [
             "\n\\begin{table}[p]\n\\centering\\small\n",
             f"\\caption{{{in_latex(sheet.title)}}}\n\\begin{{tabular}}{{{sides}}}\n\\toprule\n",
             " & ".join(in_latex(column) for column in sheet.columns) + " \\\\\n\\midrule\n",
@@ -91,11 +91,11 @@ def latex(title: str, sheets: Sequence[Sheet]) -> str:
             *(f"\\par\\smallskip {in_latex(note)}\n" for note in sheet.notes),
             "\\end{table}\n\\clearpage\n",
         ]
-    return "".join([*parts, "\n\\end{document}\n"])
+    return "".join([*pieces, "\n\\end{document}\n"])
 
 
 def in_markdown(text: str) -> str:
-    """Any text as it is read, in a cell or a line.
+    """Any text escaped, for a cell or a line.
 
     >>> in_markdown("a|b_c")
     'a\\\\|b\\\\_c'
@@ -104,7 +104,7 @@ def in_markdown(text: str) -> str:
 
 
 def in_latex(text: str) -> str:
-    """Any text as it is read; what the fonts may not have becomes a question mark, so that it still compiles.
+    """Any text escaped; a character that the fonts may lack becomes a question mark, so that it compiles.
 
     >>> in_latex("50 % of a_b ± 1")
     '50 \\\\% of a\\\\_b $\\\\pm$ 1'

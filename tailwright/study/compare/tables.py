@@ -24,7 +24,7 @@ GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the column
 DASH = Shown("–")
 MARKS = (
     "Bold: best of its column, and better than every other row beyond noise; underlined: the second then. "
-    "=: level, that is not to be told apart from the best of its column; behind a difference, from {base}."
+    "=: within noise of the best of its column; after a difference, of {base}."
 )
 
 
@@ -38,7 +38,7 @@ def compared_for(
 ) -> list[Comparison]:
     """The outcomes compared in these metrics and in those that augmentations are judged by.
 
-    `exams` are by dataset; entries stand in the order of `cells`; `against` is that of `Comparison`.
+    `exams` are by dataset; entries come in the order of `cells`; for `against` see `Comparison`.
     """
     order = list(dict.fromkeys((cell.system, cell.augmentation) for cell in cells))
     return compare_all(outcomes, exams, list(dict.fromkeys([*metrics, *GAINS])), draws, order, against)
@@ -59,9 +59,9 @@ def write_tables(
     | argument | |
     |---|---|
     | `compared` | what `compared_for` gave for the same metrics and cells |
-    | `cells` | all that was asked for, in the order of the rows to be; what has no outcome is a dash |
+    | `cells` | all that was asked for, in the order of the rows; one without an outcome is a dash |
     | `failed` | why a cell has no outcome, by its title |
-    | `left_out` | combinations that cannot be, as a plan lists them: "MODEL x AUGMENTATION: reason" |
+    | `left_out` | impossible combinations, as a plan lists them: "MODEL x AUGMENTATION: reason" |
     """
     sheets = []
     for table in compared:
@@ -77,7 +77,7 @@ def write_tables(
 
 
 class _Missing:
-    """What was asked for in one table and is not there, with a numbered note for each reason."""
+    """What is missing in one table, with a numbered note for each reason."""
 
     def __init__(
         self, table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
@@ -147,11 +147,11 @@ def _value(table: Comparison, place: int, metric: str) -> Shown:
     return Shown(text, how)
 
 
-def _gain(entry: Entry, part: str, metric: str) -> Shown:
-    found: Difference | None = entry.gain.get(part, {}).get(metric)
-    if found is None:
+def _gain(entry: Entry, labels: str, metric: str) -> Shown:
+    gain: Difference | None = entry.gain.get(labels, {}).get(metric)
+    if gain is None:
         return Shown("")
-    return Shown(f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f}) {found.verdict}")
+    return Shown(f"{gain.mean:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}) {gain.verdict}")
 
 
 def _basis(table: Comparison) -> str:
@@ -220,5 +220,5 @@ def _cost(tables: Sequence[Comparison]) -> Sheet:
 
 
 def _grouped(rows: Mapping[tuple[str, str], list[Shown]]) -> list[list[list[Shown]]]:
-    """Rows of one system together, as they come."""
+    """Consecutive rows of one system as a group."""
     return [[rows[line] for line in lines] for _, lines in groupby(rows, key=lambda line: line[0])]

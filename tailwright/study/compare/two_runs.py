@@ -39,8 +39,8 @@ class LabelChange:
 class TwoRuns:
     """The second run against the first: differences by slice and metric, and the labels that changed most.
 
-    Verdicts are after Holm over all differences shown. Label weights and slices are those of the first run's
-    training rows, for both; `same_rows` says whether the second had the same counts.
+    Verdicts are after Holm over all differences shown. Label weights and slices of both come from the first
+    run's training rows; `same_rows` says whether the second had the same counts.
     """
 
     data: str
@@ -60,26 +60,26 @@ class TwoRuns:
 
 
 def compare_runs(first: Path, second: Path, data: Path | None = None, draws: int = DRAWS) -> TwoRuns:
-    """Judge both runs on the test rows that they were trained beside, or on those of `data`."""
+    """Judge both runs on the test rows of the corpus they were trained on, or on those of `data`."""
     corpus = read_source(str(data)) if data is not None else _common_corpus(first, second)
     return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus, draws)
 
 
 def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int = DRAWS) -> TwoRuns:
-    """The same of two outcomes over the test rows of `corpus`."""
+    """The same for two outcomes on the test rows of `corpus`."""
     judge = Judge(Exam(before.cell.dataset, corpus), draws)
     test = judge.exam.test
     metrics = fit_for(METRICS, before.n_train)
     masks = {ALL: None, **{name: head_torso_tail(before.counts)[name] for name in SLICES}}
-    found: dict[tuple[str, str], Difference] = {}
+    unadjusted: dict[tuple[str, str], Difference] = {}
     for name, mask in masks.items():
         was, now = (judge.drawn(one, metrics, mask, weighed_as=before) for one in (before, after))
         for metric in metrics:
             one = difference([was], [now], metric)
             if one is not None:
-                found[name, metric] = one
+                unadjusted[name, metric] = one
     differences: dict[str, dict[str, Difference]] = {}
-    for (name, metric), one in zip(found, holm_adjusted(list(found.values())), strict=True):
+    for (name, metric), one in zip(unadjusted, holm_adjusted(list(unadjusted.values())), strict=True):
         differences.setdefault(name, {})[metric] = one
     gained, lost = _changes(before, after, corpus.labels, test.targets, test.excluded)
     same = bool(np.array_equal(before.counts, after.counts))
@@ -87,7 +87,7 @@ def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int
 
 
 def _common_corpus(first: Path, second: Path) -> Corpus:
-    """What both runs were trained on, by their own word."""
+    """The corpus that both run folders name."""
     one, other = (read_facts(folder).data.path for folder in (first, second))
     for folder, source in ((first, one), (second, other)):
         if not source:
@@ -100,7 +100,7 @@ def _common_corpus(first: Path, second: Path) -> Corpus:
 def _changes(
     before: Outcome, after: Outcome, labels: LabelSpace, truth: Any, excluded: Any, count: int = 10
 ) -> tuple[list[LabelChange], list[LabelChange]]:
-    """The labels that gained and that lost most, with what there was to be found."""
+    """The labels that gained and that lost most, with how often each was there to be found."""
     hits = label_hits(before.top, after.top, truth, HITS_AT, excluded)
 
     def change(label: int) -> LabelChange:

@@ -1,6 +1,6 @@
 """The axes of a plan: datasets with their fractions and seeds, models with settings, augmentations.
 
-Names of models, methods and settings are tried out while they are read, so that a slip of the pen is found
+Names of models, methods and settings are checked while the plan is read, so that a typing error is found
 before hours of work and not after them.
 """
 
@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 
 @dataclass(frozen=True)
 class Data:
-    """A dataset, the seeds of each fraction of it, and the titles of the models that it is for."""
+    """A dataset, the seeds of each of its fractions, and the titles of the models it is for."""
 
     name: str
     path: str
@@ -37,7 +37,7 @@ class Data:
 
 @dataclass(frozen=True)
 class System:
-    """A model with settings, and a name for these settings where the plan gives one.
+    """A model with settings, and the name that the plan gives to these settings, if any.
 
     `title` is its name in the plan.
     """
@@ -50,15 +50,15 @@ class System:
 
     @property
     def name(self) -> str:
-        """As its cells are called."""
+        """The system's name in its cells."""
         return Cell("", "", self.model, variant=self.variant).system
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Methods with settings under one name, and the titles of the models that they are for.
+    """Methods with settings under one name, and the titles of the models they are for.
 
-    No method at all is the baseline.
+    Without a method it is the baseline.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Augmentation:
 
 
 def datasets_in(top: Table) -> list[Data]:
-    """What stands in [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
-    found = []
+    """The [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
+    datasets = []
     for name, value in top.tables("datasets").items():
         table = (
             Table({"path": value}, top.path, "datasets")
@@ -78,19 +78,19 @@ def datasets_in(top: Table) -> list[Data]:
             else top.below("datasets", name)
         )
         table.refuse_other_keys(["path", "seeds", "fractions", "models"])
-        # A dataset's own word on seeds or fractions counts; for the other the plan's does.
-        own = {key: table.values.get(key, top.values.get(key)) for key in ("seeds", "fractions")}
-        if isinstance(own["seeds"], dict) and "fractions" not in table.values:
-            own["fractions"] = None
-        if "fractions" in table.values and "seeds" not in table.values and isinstance(own["seeds"], dict):
+        # Seeds or fractions that a dataset does not set are the plan's.
+        axes = {key: table.values.get(key, top.values.get(key)) for key in ("seeds", "fractions")}
+        if isinstance(axes["seeds"], dict) and "fractions" not in table.values:
+            axes["fractions"] = None
+        if "fractions" in table.values and "seeds" not in table.values and isinstance(axes["seeds"], dict):
             raise table.wrong("fractions without seeds", "seeds too, as the plan's are set by fraction")
-        found.append(Data(name, _place(table), _seeds(table, **own), _models(top, table)))
-    return found
+        datasets.append(Data(name, _place(table), _seeds(table, **axes), _models(top, table)))
+    return datasets
 
 
 def systems_in(top: Table) -> list[System]:
-    """What stands in [models]: a table of settings each, and `model` where the name is that of a variant."""
-    found = []
+    """The [models]: a table of settings for each, with `model` where the title is that of a variant."""
+    systems = []
     for title in top.tables("models"):
         table = top.below("models", title)
         model = table.text("model", title)
@@ -103,12 +103,12 @@ def systems_in(top: Table) -> list[System]:
             for value in values:
                 checked(settings_from, kind, {**settings, name: value})
         variant = "" if title == model else title.removeprefix(model).strip(" -_") or title
-        found.append(System(title, model, variant, settings, search))
-    return found
+        systems.append(System(title, model, variant, settings, search))
+    return systems
 
 
 def augmentations_in(top: Table) -> list[Augmentation]:
-    """What stands in [augmentations]: `method` (one, or several), settings, what is searched, `models`."""
+    """The [augmentations]: `method` (one, or several), settings, what is searched, `models`."""
     if "augmentations" not in top.values:
         return [Augmentation(BASELINE, tuple(top.tables("models")))]
     named = top.tables("augmentations")
@@ -116,7 +116,7 @@ def augmentations_in(top: Table) -> list[Augmentation]:
 
 
 def _models(top: Table, table: Table) -> tuple[str, ...]:
-    """Titles of the models that a table of the plan is for: all, if it names none."""
+    """Titles of the models that a table of the plan is for: all of them, if it names none."""
     known = list(top.tables("models"))
     wanted = tuple(table.names("models", known))
     for title in wanted:
@@ -153,7 +153,7 @@ def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
 
 
 def _owned(table: Table, setting: str, methods: Sequence[str]) -> str:
-    """`METHOD.SETTING`, with the method put in where there is but one."""
+    """`METHOD.SETTING`; the method is filled in where there is only one."""
     owner, dot, _ = setting.partition(".")
     if dot and owner in methods:
         return setting
@@ -164,17 +164,17 @@ def _owned(table: Table, setting: str, methods: Sequence[str]) -> str:
 
 def _search(table: Table) -> dict[str, tuple[Any, ...]]:
     """Settings to try, each with a list of values."""
-    found = table.values.get("search", {})
-    if not isinstance(found, dict):
-        raise table.wrong(f"search: found {quoted(found)}", "{ NAME = [VALUE, ...] }")
-    for name, values in found.items():
+    given = table.values.get("search", {})
+    if not isinstance(given, dict):
+        raise table.wrong(f"search: found {quoted(given)}", "{ NAME = [VALUE, ...] }")
+    for name, values in given.items():
         if not isinstance(values, list) or not values:
             raise table.wrong(f"search: found {name} = {quoted(values)}", "a list of values to try")
-    return {name: tuple(values) for name, values in found.items()}
+    return {name: tuple(values) for name, values in given.items()}
 
 
 def _located(table: Table) -> Any:
-    """A caller that puts the place in the plan before what an InputError says."""
+    """A caller that adds the place in the plan to an InputError."""
 
     def call(function: Any, *arguments: Any) -> Any:
         try:
@@ -202,7 +202,7 @@ def _place(table: Table) -> str:
 
 
 def _seeds(table: Table, seeds: Any, fractions: Any) -> dict[float, list[int]]:
-    """The seeds of each fraction; a table of seeds says both at once."""
+    """The seeds of each fraction; a table of seeds gives both."""
     if isinstance(seeds, dict):
         if fractions is not None:
             raise table.wrong("fractions beside seeds by fraction", "one of the two")

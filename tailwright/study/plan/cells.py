@@ -61,8 +61,8 @@ class Cell:
     @property
     def title(self) -> str:
         """All that tells this cell from the others of its study, for people."""
-        parts = [self.dataset, self.system, self.augmentation, f"{self.fraction:.4g}", f"seed {self.seed}"]
-        return " / ".join(parts)
+        names = [self.dataset, self.system, self.augmentation, f"{self.fraction:.4g}", f"seed {self.seed}"]
+        return " / ".join(names)
 
     def key(self, data: str, code: str) -> str:
         """The name of the cell's folder, out of digests of the data and of the code, and all that is asked.

@@ -5,7 +5,7 @@
     fractions = [0.05, 1.0]            # nested shares of the training rows
     valid = 0.1                        # held out of training
     metrics = ["P@1", "PSP@5"]         # columns of the tables
-    against = "twin"                   # all are held against it; each against itself if this is left out
+    against = "twin"                   # what all are compared with; if left out, each with itself
 
     [datasets]
     short = "../data/short"            # relative to the file; `demo` and $VARIABLES may be used
@@ -14,7 +14,7 @@
     seeds = { "5 %" = [0], "100 %" = [0, 1, 2] }
     models = ["twin"]                  # of those below; all if it is left out
 
-    [models.twin]                      # settings stand in its table
+    [models.twin]                      # its settings
     [models."astec quick"]             # a variant under a name of its own
     model = "astec"
     clusters = 4096
@@ -24,8 +24,8 @@
     method = "gandalf"
     soft = false
 
-Every dataset x model x augmentation x fraction x seed is a cell, but for what cannot be: an augmentation that
-has no way into a model is left out and listed. Anything else that is wrong is an error before anything runs.
+Every dataset x model x augmentation x fraction x seed is a cell, except where a model lacks an augmentation's
+door: such pairs are left out and listed. Anything else that is wrong is an error before anything runs.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class StudyPlan:
     |---|---|
     | `title` | what the study asks |
     | `metrics` | columns of its tables |
-    | `against` | the system that all in its tables are held against; empty: each against its own baseline |
+    | `against` | the system that all are compared with; empty: each with its own baseline |
     | `curves` | whether some rows are judged after each epoch |
-    | `listed` | its cells, by dataset, model, augmentation, fraction and seed as they stand in the file |
-    | `left_out` | combinations that cannot be, each with the reason |
+    | `listed` | its cells, by dataset, model, augmentation, fraction and seed, in the file's order |
+    | `left_out` | impossible combinations, each with the reason |
     | `text` | the file |
     """
 
@@ -73,10 +73,10 @@ class StudyPlan:
     text: str
 
     def cells(self) -> list[Cell]:
-        """The cells in the order in which they run: what is cheap and what others are compared with first.
+        """The cells in the order in which they run: cheap cells and baselines first.
 
         The first seed of everything comes before the second of anything, small fractions before large ones
-        and baselines before augmentations, so that a study that is stopped early has whole tables to show.
+        and baselines before augmentations, so that a study that is stopped early has complete tables.
         """
         turn: dict[tuple[str, str, str, float], int] = {}
         order = []
@@ -117,7 +117,7 @@ def read_plan(path: Path) -> StudyPlan:
 
 
 def _against(top: Table, systems: Sequence[System]) -> str:
-    """The name in its tables of the model that the plan has all others held against."""
+    """The name, in tables, of the system that the plan compares all others with."""
     title = top.text("against", "")
     if not title:
         return ""
@@ -127,7 +127,7 @@ def _against(top: Table, systems: Sequence[System]) -> str:
 
 
 def check_metric(top: Table, name: str) -> None:
-    """Refuse what `tailwright.evaluate` has no value for."""
+    """Refuse a metric that `tailwright.evaluate` does not compute."""
     from tailwright.runs.evaluation import KS
 
     known = [f"{kind}@{k}" for kind in ("P", "nDCG", "PSP", "PSnDCG", "R") for k in KS]
@@ -141,7 +141,7 @@ def _crossed(
     systems: Sequence[System],
     augmentations: Sequence[Augmentation],
 ) -> tuple[list[Cell], list[str]]:
-    """Every cell that can be, and a line for each pair of model and augmentation that cannot."""
+    """Every possible cell, and a line for each impossible pair of model and augmentation."""
     cells, left_out = [], []
     for system in systems:
         for added in augmentations:
@@ -158,7 +158,7 @@ def _crossed(
 
 
 def _hindrance(system: System, added: Augmentation) -> str:
-    """Why the augmentation has no way into the model; empty if it has."""
+    """Why the model cannot be trained with the augmentation; empty if it can."""
     try:
         for name in added.methods:
             check_door(system.model, augmenters.card(name))
@@ -192,6 +192,6 @@ def _cells(top: Table, pattern: Cell, data: Data, system: System, added: Augment
 
 
 def is_asked_for(cell: Cell, only: str) -> bool:
-    """Whether the cell's title has this text in it, or matches it where it has `*` or `?`."""
+    """Whether the cell's title contains this text, or matches it if it has `*` or `?`."""
     title, wanted = cell.title.lower(), only.lower()
     return fnmatch.fnmatchcase(title, wanted) if set(wanted) & set("*?") else wanted in title

@@ -14,7 +14,7 @@ from tailwright.registry import unknown
 
 @dataclass(frozen=True)
 class Table:
-    """Values by key; `place` is the table's own name in the file, empty at the top."""
+    """Values by key; `place` is the table's name in the file, empty at the top."""
 
     values: Mapping[str, Any]
     path: Path
@@ -45,22 +45,22 @@ class Table:
         return float(self._typed(key, default, (int, float), "a number"))
 
     def names(self, key: str, default: Sequence[str]) -> list[str]:
-        """A list of texts that is not empty; one text stands for a list of it."""
-        found = self.values.get(key, list(default))
-        listed = [found] if isinstance(found, str) else found
+        """A list of texts that is not empty; a single text counts as a list."""
+        given = self.values.get(key, list(default))
+        listed = [given] if isinstance(given, str) else given
         if not isinstance(listed, list) or not listed or not all(isinstance(name, str) for name in listed):
-            raise self.wrong(f"{key}: found {quoted(found)}", "a list of texts")
+            raise self.wrong(f"{key}: found {quoted(given)}", "a list of texts")
         return listed
 
     def tables(self, key: str) -> dict[str, Any]:
-        """The named things under `key`, of which there must be one at least."""
-        found = self.values.get(key, {})
-        if not isinstance(found, dict) or not found:
-            raise self.wrong(f"{key}: found {quoted(found)}", f"a table for each, such as [{key}.NAME]")
-        return found
+        """The tables under `key`, at least one."""
+        given = self.values.get(key, {})
+        if not isinstance(given, dict) or not given:
+            raise self.wrong(f"{key}: found {quoted(given)}", f"a table for each, such as [{key}.NAME]")
+        return given
 
     def below(self, *names: str) -> Table:
-        """The table under `names`; an InputError if that is no table."""
+        """The table under `names`; an InputError for anything else."""
         values: Any = self.values
         for name in names:
             values = values[name]
@@ -72,11 +72,11 @@ class Table:
     def _typed(self, key: str, default: Any, kinds: tuple[type, ...], expected: str) -> Any:
         if key not in self.values and default is None:
             raise self.wrong(f"{key} is missing", expected)
-        found = self.values.get(key, default)
+        given = self.values.get(key, default)
         # A bool is an int to Python, and is neither a number nor a text here.
-        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
-            raise self.wrong(f"{key}: found {quoted(found)}", expected)
-        return found
+        if not isinstance(given, kinds) or (isinstance(given, bool) and bool not in kinds):
+            raise self.wrong(f"{key}: found {quoted(given)}", expected)
+        return given
 
 
 def read_table(path: Path) -> Table:

@@ -55,7 +55,7 @@ class Drift:
 
 
 def refuse_other_labels(corpus: Corpus, run: Run) -> None:
-    """InputError unless the run speaks of the labels of the corpus."""
+    """InputError unless run and corpus have the same labels."""
     if not corpus.labels.ids.equals(run.labels.ids):
         raise InputError(
             f"found {len(corpus.labels):,} labels",
@@ -103,10 +103,10 @@ def _sizes(judged: Judged) -> np.ndarray:
 def _figures(judged: Judged, slices: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
     truth, rows = judged.truth, row_ids(judged.truth)
     places = add_up_rows(judged, truth.data).places
-    # A label that is not ranked stands behind all that are.
+    # A label that is not ranked comes after all that are.
     places = np.where(places < 0, judged.labels, places)
     in_first_n = places < _sizes(judged)[rows]
-    found = {}
+    by_slice = {}
     for name, mask in slices.items():
         counted = mask[truth.indices] & (truth.data > 0)
         there = np.bincount(rows[counted], minlength=judged.rows)
@@ -120,8 +120,8 @@ def _figures(judged: Judged, slices: dict[str, np.ndarray]) -> dict[str, dict[st
         kept = np.bincount(rows[counted & in_first_n], minlength=judged.rows)
         figures["P@n"] = float(100 * (kept[there > 0] / there[there > 0]).mean())
         figures["all@n"] = float(100 * (kept == there)[there > 0].mean())
-        found[name] = figures
-    return found
+        by_slice[name] = figures
+    return by_slice
 
 
 def _same(before: Judged, after: Judged) -> float:

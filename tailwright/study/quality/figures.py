@@ -1,13 +1,4 @@
-"""`quality_of`: how good are the rows that augmentations have added to a corpus?
-
-| file | holds |
-|---|---|
-| `quality_sources` | which rows are new, and what each was made of |
-| `quality_texts`, `quality_bleu` | variety, repetition, length, nearness to the source |
-| `quality_drift` | whether a trained model still finds the source's labels |
-| `quality_examples` | pairs to read |
-| `quality_tables`, `quality_page` | all of it for people |
-"""
+"""`quality_of`: how good are the rows that augmentations have added to a corpus?"""
 
 from __future__ import annotations
 
@@ -31,7 +22,7 @@ class MethodQuality:
     | figure | meaning |
     |---|---|
     | `rows` | new rows |
-    | `share` | of all training rows that they are |
+    | `share` | their share of all training rows |
     | `without_source` | new rows whose source is not among the training rows |
     | `new`, `sources` | the same figures of both sides; `sources` is None where there are none |
     | `pairs` | new rows against their sources |
@@ -77,19 +68,19 @@ def quality_of(
 ) -> Quality:
     """The quality of the rows that augmentations added to `corpus.train`, of `method` alone if it is given.
 
-    `run` is a trained model over the same labels, to be asked whether labels drift; `seed` draws samples and
+    `run` is a trained model over the same labels, which shows whether labels drift; `seed` draws samples and
     examples, `count` of these for each method. A corpus without new rows is an InputError.
     """
     if count < 0:
         raise ValueError(f"count must be >= 0, got {count}")
-    found = pairings(corpus, method)
+    pairings_by_method = pairings(corpus, method)
     if run is not None:
         refuse_other_labels(corpus, run)
     return Quality(
         original_rows=int(corpus.train.origin.is_original().sum()),
         training_rows=len(corpus.train),
         seed=seed,
-        methods=tuple(_quality(corpus, pairing, run, seed, count) for pairing in found),
+        methods=tuple(_quality(corpus, pairing, run, seed, count) for pairing in pairings_by_method),
     )
 
 

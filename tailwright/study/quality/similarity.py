@@ -1,8 +1,8 @@
 """How near a text encoder puts a query to other texts: what its geometry knows of labels, after training.
 
-A query is a training row. Each is held against a random row, a row that shares one of its labels, the text of
-one of its head labels and of one of its tail labels, and its LabelMix document: itself with the text of one
-of its labels behind it.
+A query is a training row. Each is compared with a random row, a row that shares one of its labels, the text
+of one of its head labels and of one of its tail labels, and its LabelMix document: the row followed by the
+text of one of its labels.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RANDOM, SHARED, HEAD, TAIL, MIXED = KINDS = (
 def similarities(run: Run, corpus: Corpus, seed: int = 0, queries: int = 5000) -> dict[str, np.ndarray]:
     """Cosines of queries of `corpus.train` with each kind of text, (queries that have one,) float32 each.
 
-    A kind of which no query has one is left out; a model without text vectors gives nothing at all. Only
+    A kind that no query has is left out; a model without text vectors gives an empty result. Only
     original rows count, and at most `queries` of them, drawn by `seed`.
     """
     if queries < 1:
@@ -41,30 +41,30 @@ def similarities(run: Run, corpus: Corpus, seed: int = 0, queries: int = 5000) -
     if not len(rows) or run.model.text_vectors(rows.texts.slice(0, 1)) is None:
         return {}
     draw = stream(seed, "similarities")
-    chosen = np.sort(draw.permutation(len(rows))[:queries])
-    asked = rows.take(chosen)
+    queried = np.sort(draw.permutation(len(rows))[:queries])
+    query_rows = rows.take(queried)
 
     def vectors(texts: pa.LargeStringArray) -> np.ndarray:
-        made = run.model.text_vectors(texts)
-        assert made is not None  # one text had a vector, so all have
-        return made
+        encoded = run.model.text_vectors(texts)
+        assert encoded is not None  # one text had a vector, so all have
+        return encoded
 
-    own = vectors(asked.texts)
+    query_vectors = vectors(query_rows.texts)
     texts = corpus.labels.texts
-    readable = pc.not_equal(pc.utf8_trim_whitespace(texts), "").to_numpy(zero_copy_only=False)
-    parts = head_torso_tail(corpus.labels.counts)
-    alike = np.zeros(len(corpus.labels))
+    readable = corpus.labels.has_text
+    slices = head_torso_tail(corpus.labels.counts)
+    even_odds = np.zeros(len(corpus.labels))
     rare_first = LabelMixSettings().exponent * np.log(np.maximum(corpus.labels.counts, 1))
-    shared = _one_label(asked, alike, draw)
+    shared = _one_label(query_rows, even_odds, draw)
     # kind to the place of each query's partner, -1 for none, and to what the places are of
     partners = {
-        RANDOM: (_any_other(chosen, len(rows), draw), rows.texts),
-        SHARED: (_companion(rows.targets, chosen, shared, draw), rows.texts),
-        HEAD: (_one_label(asked, np.where(readable & parts["head"], alike, -np.inf), draw), texts),
-        TAIL: (_one_label(asked, np.where(readable & parts["tail"], alike, -np.inf), draw), texts),
-        MIXED: (_one_label(asked, np.where(readable, rare_first, -np.inf), draw), texts),
+        RANDOM: (_any_other(queried, len(rows), draw), rows.texts),
+        SHARED: (_companion(rows.targets, queried, shared, draw), rows.texts),
+        HEAD: (_one_label(query_rows, np.where(readable & slices["head"], even_odds, -np.inf), draw), texts),
+        TAIL: (_one_label(query_rows, np.where(readable & slices["tail"], even_odds, -np.inf), draw), texts),
+        MIXED: (_one_label(query_rows, np.where(readable, rare_first, -np.inf), draw), texts),
     }
-    found = {}
+    cosines = {}
     for kind, (places, source) in partners.items():
         has = np.flatnonzero(places >= 0)
         if not len(has):
@@ -72,9 +72,9 @@ def similarities(run: Run, corpus: Corpus, seed: int = 0, queries: int = 5000) -
         other = source.take(pa.array(places[has]))
         if kind == MIXED:
             space = pa.scalar(" ", pa.large_string())
-            other = pc.binary_join_element_wise(asked.texts.take(pa.array(has)), other, space)
-        found[kind] = np.einsum("qw,qw->q", own[has], vectors(other))
-    return found
+            other = pc.binary_join_element_wise(query_rows.texts.take(pa.array(has)), other, space)
+        cosines[kind] = np.einsum("qw,qw->q", query_vectors[has], vectors(other))
+    return cosines
 
 
 def _one_label(data: Dataset, log_odds: np.ndarray, draw: np.random.Generator) -> np.ndarray:
@@ -90,27 +90,27 @@ def _one_label(data: Dataset, log_odds: np.ndarray, draw: np.random.Generator) -
     return drawn
 
 
-def _any_other(chosen: np.ndarray, rows: int, draw: np.random.Generator) -> np.ndarray:
-    """(queries,): for each row of `chosen` any other row; -1 where there is but one."""
+def _any_other(queried: np.ndarray, rows: int, draw: np.random.Generator) -> np.ndarray:
+    """(queries,): for each row of `queried` any other row; -1 if there is only one row."""
     if rows < 2:
-        return np.full(len(chosen), -1, dtype=np.int64)
-    return (chosen + draw.integers(1, rows, size=len(chosen))) % rows
+        return np.full(len(queried), -1, dtype=np.int64)
+    return (queried + draw.integers(1, rows, size=len(queried))) % rows
 
 
 def _companion(
-    targets: sparse.csr_array, chosen: np.ndarray, labels: np.ndarray, draw: np.random.Generator
+    targets: sparse.csr_array, queried: np.ndarray, labels: np.ndarray, draw: np.random.Generator
 ) -> np.ndarray:
     """(queries,): another row with the label that was drawn for the query; -1 where no other has it."""
     by_label = targets.tocsc()
-    found = np.full(len(chosen), -1, dtype=np.int64)
+    companions = np.full(len(queried), -1, dtype=np.int64)
     starts, sizes = by_label.indptr[:-1], np.diff(by_label.indptr)
     able = np.flatnonzero((labels >= 0) & (sizes[labels] > 1))
     if not len(able):
-        return found
+        return companions
     start, size = starts[labels[able]], sizes[labels[able]]
-    # One place fewer than rows are drawn from, and those from the query's own place on move up by one.
+    # The query's own place is left out: places from it on move up by one.
     place = draw.integers(0, size - 1)
     ascending = by_label.indices
-    candidate = ascending[start + place]
-    found[able] = np.where(candidate < chosen[able], candidate, ascending[start + place + 1])
-    return found
+    other_row = ascending[start + place]
+    companions[able] = np.where(other_row < queried[able], other_row, ascending[start + place + 1])
+    return companions

@@ -15,7 +15,7 @@ from tailwright.registry import unknown
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """The new rows of one method and their sources, as places in the training rows; -1 is no source."""
+    """The new rows of one method and their sources, as places in the training rows; -1: no source."""
 
     method: str
     rows: np.ndarray  # (new rows,) int64
@@ -27,43 +27,43 @@ class Pairing:
 
 
 def pairings(corpus: Corpus, method: str | None = None) -> list[Pairing]:
-    """One for each method that made training rows, by name; only that of `method` if it is given.
+    """A pairing for each method that made training rows, by name; for `method` alone if it is given.
 
     A corpus without such rows, or without those of `method`, is an InputError.
     """
     origin = corpus.train.origin
     made_by = {name: np.flatnonzero(origin.codes == code) for code, name in enumerate(origin.methods) if name}
-    found = {name: rows for name, rows in sorted(made_by.items()) if len(rows)}
-    if not found:
+    new_rows = {name: rows for name, rows in sorted(made_by.items()) if len(rows)}
+    if not new_rows:
         raise InputError(
             "found no training rows that an augmentation made",
             expected="what `tailwright augment` writes as jsonl, csv, tsv or parquet: other formats do not "
             "say where a row came from",
             path=corpus.source or None,
         )
-    if method is not None and method not in found:
-        raise InputError(unknown("method", method, list(found)), path=corpus.source or None)
+    if method is not None and method not in new_rows:
+        raise InputError(unknown("method", method, list(new_rows)), path=corpus.source or None)
     return [
         Pairing(
             name,
             rows,
             _places(corpus.train, origin.rows[rows]) if _has_sources(name) else np.full(len(rows), -1),
         )
-        for name, rows in found.items()
+        for name, rows in new_rows.items()
         if method in (None, name)
     ]
 
 
 def _has_sources(method: str) -> bool:
-    """Whether `origin.rows` of its rows are rows: gandalf's are labels, and its card says so.
+    """Whether `origin.rows` of its rows are rows; gandalf's are labels, and its card says so.
 
-    Of a method that is not known here, rows are taken to have a source.
+    The rows of an unknown method are taken to have sources.
     """
-    return method not in augmenters.names() or augmenters.get(method).card.keeps_targets
+    return method not in augmenters.names() or bool(augmenters.card(method).keeps_targets)
 
 
 def _places(train: Dataset, numbers: np.ndarray) -> np.ndarray:
-    """Where the original rows of these numbers stand in the training rows, -1 for one that is not there."""
+    """The places in the training rows of the original rows with these numbers, -1 for a missing one."""
     originals = np.flatnonzero(train.origin.is_original())
     if not len(originals):
         return np.full(len(numbers), -1)

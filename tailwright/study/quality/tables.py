@@ -13,7 +13,7 @@ NOTHING = "-"
 
 
 def text_rows(quality: MethodQuality) -> Rows:
-    """(figure, of the sources, of the new rows): what is measured of both alike."""
+    """(figure, value of the sources, value of the new rows)."""
     new = _shown(quality.new)
     sources = {} if quality.sources is None else _shown(quality.sources)
     return [[name, sources.get(name, NOTHING), value] for name, value in new.items()]
@@ -59,7 +59,7 @@ def pair_rows(quality: MethodQuality) -> Rows:
 
 
 def drift_header(drift: Drift) -> list[str]:
-    """The figures that `drift_rows` has columns of."""
+    """The columns of `drift_rows`."""
     return ["labels, in percent", *_figures(drift), "rows"]
 
 
@@ -77,7 +77,7 @@ def drift_rows(drift: Drift) -> Rows:
 
 
 def headline(quality: MethodQuality) -> str:
-    """What there is of a method, in a sentence or two."""
+    """How many rows a method made, in a sentence or two."""
     said = f"{quality.method}: {quality.rows:,} new rows, {quality.share:.1f} % of the training rows"
     if quality.sources is not None:
         said += f", made of {quality.sources.texts:,} sources"
@@ -91,7 +91,7 @@ def headline(quality: MethodQuality) -> str:
 
 
 def drift_words(drift: Drift) -> list[str]:
-    """What must be known to read the drift, one sentence each."""
+    """What to know when reading the drift, one sentence each."""
     said = [
         f"A model's predictions for {drift.pairs:,} new rows and their sources, against the source's labels.",
         f"Of the first n labels that it gives a source, the new row has {drift.same:.1f} % among its own.",

@@ -26,7 +26,7 @@ NEW, SOURCES = "new", "sources"
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean, and the values that 10, 50 and 90 % of all lie at or below."""
+    """The mean, and the 10th, 50th and 90th percentile."""
 
     mean: float
     p10: float
@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class TextFigures:
-    """What is measured of new rows and of sources alike.
+    """What is measured of new rows and of sources.
 
     | figure | meaning |
     |---|---|
@@ -164,7 +164,7 @@ def measure(train: Dataset, pairing: Pairing, seed: int = 0) -> Measured:
 def _of_order(
     texts: _Texts, ids: np.ndarray, different: int, n: int, sample: dict[str, np.ndarray]
 ) -> _Order:
-    """`ids` are the n-grams at all positions, of which there are so many different ones."""
+    """`ids` are the n-grams at all positions, `count` the number of different ones."""
     held, distinct = texts.totals(n), np.empty(len(texts.lengths), dtype=np.int64)
     distinct_in_rows(ids, texts.offsets, n, distinct)
     loops = (held > 0) & (2 * distinct <= held)
@@ -205,8 +205,7 @@ def _figures(
 
 
 def equal_to_training(train: Dataset, pairing: Pairing) -> tuple[float, float]:
-    """Shares of the new rows, in percent: (whose text an original row has too, whose text an earlier new row
-    has); letter by letter."""
+    """Shares of the new rows, in percent, whose exact text (an original row, an earlier new row) has."""
     texts = train.texts.take(pa.array(pairing.rows))
     known = pc.is_in(texts, value_set=train.originals().texts)
     repeats = len(texts) - pc.count_distinct(texts).as_py()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Display(Protocol):
-    """Is told what happens to the cells, within a `with` block."""
+    """Shows what happens to the cells, within a `with` statement."""
 
     def __enter__(self) -> Display: ...
 
@@ -32,7 +32,7 @@ class Display(Protocol):
 
 
 def display(total: int, *, shown: bool = True) -> Display:
-    """What suits the place where stderr goes."""
+    """Bars in a terminal, lines elsewhere, nothing unless `shown`."""
     if not shown:
         return Silence()
     return Bars(total) if sys.stderr.isatty() else Lines(total)
@@ -71,7 +71,7 @@ class Lines(Silence):
 
 
 class Bars:
-    """One bar for the study and a line for each cell that is running, below what was said of others."""
+    """One bar for the study and a line for each cell that is running, below the notes."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
@@ -117,7 +117,7 @@ def ended_line(cell: Cell, done: int, total: int, what: str, left: float | None)
 
 
 def _plain(text: str) -> str:
-    """Square brackets as they are: they are no markup."""
+    """The text with square brackets escaped, which rich would take for markup."""
     from rich.markup import escape
 
     return escape(text)

@@ -31,17 +31,17 @@ class Exam:
 
     @property
     def labels(self) -> LabelSpace:
-        """What the labels are called; their counts are of all training rows, not of a cell's share."""
+        """The labels; their counts are of all training rows, not of a cell's share."""
         return self.corpus.labels
 
 
 def exam_of(cell: Cell) -> Exam:
-    """What a cell is judged on; its data are read once in a process."""
+    """What a cell is judged on; its data are read once per process."""
     return Exam(cell.dataset, _kept(cell.path))
 
 
 def read_source(path: str) -> Corpus:
-    """The corpus at a path as cells and runs give it: what `read` reads, `demo`, or `demo:ROWS`."""
+    """The corpus at a path that a cell or a run names: what `read` reads, `demo`, or `demo:ROWS`."""
     name, _, rows = path.partition(":")
     if name != DEMO:
         return read(path)

@@ -7,7 +7,7 @@
 | `error.txt` | instead of an outcome: why the cell failed |
 
 `cells.json` in a study's folder lists the cells that were last asked for, with the names they had then; cells
-of an earlier plan, or of earlier code, stay in their folders and count no more.
+of an earlier plan, or of earlier code, stay in their folders but no longer count.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Outcome:
     | | for k = 10 after excluded pairs are taken out |
     | `counts` | int64 (labels,): original training rows of each label, as the cell saw them |
     | `augmented_counts` | float64 (labels,): the same with the weighted soft targets of added rows |
-    | `train_seconds` | of the training alone, with the time that shared work took whoever did it |
+    | `train_seconds` | of the training alone, including the time of shared work, whoever did it |
     | `n_train`, `n_augmented` | original training rows; rows that augmentations added |
     | `searched` | where a setting was searched: the metric on validation rows of each value tried |
     | `chosen` | the values that were best, by setting |
@@ -96,9 +96,9 @@ def load_outcome(folder: Path) -> Outcome:
     place = open_folder(folder / "outcome", kind="outcome")
     result = place.json("result.json")
     for name, kind in {**_FIGURES, **_OTHERS}.items():
-        found = result.get(name) if isinstance(result, dict) else None
-        if type(found) is not kind and not (kind is float and type(found) is int):
-            raise InputError(f"found {quoted(found)}", expected=f"{name}: {kind.__name__}", path=place.path)
+        value = result.get(name) if isinstance(result, dict) else None
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            raise InputError(f"found {quoted(value)}", expected=f"{name}: {kind.__name__}", path=place.path)
     counts = place.array("counts", dtype=np.int64, shape=(None,))
     return Outcome(
         cell=cell_from(place.json("cell.json")),
@@ -205,10 +205,10 @@ def _event(line: str) -> dict[str, Any] | None:
 
 
 def seconds_in(log: Sequence[Mapping[str, Any]]) -> float:
-    """How long a training took by its log, or would have taken had it shared no work with others.
+    """How long a training took by its log; shared work counts as if it had been done here.
 
-    Neither the time between a kill and the resumption counts, nor that of watching it learn. Every resumption
-    begins with the phase that the log begins with.
+    Neither the time between a kill and the resumption counts, nor the time spent on watched rows. Every
+    resumption begins with the phase that the log begins with.
     """
     first = next((event.get("phase") for event in log if event["event"] == "start"), None)
     begins = [i for i, event in enumerate(log) if event["event"] == "start" and event["phase"] == first]
@@ -220,5 +220,5 @@ def seconds_in(log: Sequence[Mapping[str, Any]]) -> float:
 
 
 def peak_in(log: Sequence[Mapping[str, Any]]) -> float:
-    """The largest resident memory that a training's log speaks of, in MB."""
+    """The largest resident memory in a training's log, in MB."""
     return max((float(event["peak_rss_mb"]) for event in log if "peak_rss_mb" in event), default=0.0)

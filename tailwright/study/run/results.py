@@ -74,18 +74,18 @@ def _rows(outcome: Outcome, title: str) -> Iterator[dict[str, Any]]:
         "key": outcome.key,
     }
     slices: Mapping[str, Mapping[str, Any]] = outcome.metrics.get("slices", {})
-    for part, metrics in {ALL: outcome.metrics, **slices}.items():
+    for labels, metrics in {ALL: outcome.metrics, **slices}.items():
         for name, value in metrics.items():
             # Beside the metrics of a slice stand the numbers of its labels and rows.
             if "@" in name:
-                yield {**common, "metric": name, "slice": part, "value": float(value)}
+                yield {**common, "metric": name, "slice": labels, "value": float(value)}
 
 
 def _weight(outcome: Outcome) -> float | None:
     """The loss weight that was searched or set; that of several methods is not one number."""
     cell = outcome.cell
-    found = [
+    weights = [
         outcome.chosen.get(f"{method}.weight", cell.augment_settings.get(method, {}).get("weight"))
         for method in cell.augment
     ]
-    return float(found[0]) if len(found) == 1 and found[0] is not None else None
+    return float(weights[0]) if len(weights) == 1 and weights[0] is not None else None

@@ -1,4 +1,4 @@
-"""`run_study`: every cell of a plan in processes of their own, whatever happens on the way.
+"""`run_study`: every cell of a plan, each in a process of its own, whatever happens on the way.
 
 | in a study's folder | holds |
 |---|---|
@@ -8,8 +8,8 @@
 | `shared/` | work that cells share, kept by content |
 
 A finished cell is never run again, a killed one goes on where it was, a failed one leaves its error and is
-tried again by the next study. Several studies may work on one folder: a cell that another one is working on
-is left to it and waited for at the end.
+tried again by the next study. Several studies may work on one folder: a cell that another study is working
+on is left to it and waited for at the end.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Study:
     cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
 
     def keys(self, only: str | None = None) -> dict[str, Cell]:
-        """Each key once, with the first cell of that key: names apart, cells may be the same."""
-        found: dict[str, Cell] = {}
+        """Each key once, with its first cell: cells of different names may be the same."""
+        cells: dict[str, Cell] = {}
         for key, cell in self.cells:
             if only is None or is_asked_for(cell, only):
-                found.setdefault(key, cell)
-        return found
+                cells.setdefault(key, cell)
+        return cells
 
     def place(self, key: str) -> Path:
         return self.folder / "cells" / key
@@ -71,11 +71,11 @@ class Study:
 
     def estimate(self) -> Estimate:
         """What the finished cells took."""
-        found = Estimate()
+        estimate = Estimate()
         for key, cell in self.keys().items():
             if self.is_finished(key):
-                found.add(cell, seconds_of(self.place(key)))
-        return found
+                estimate.add(cell, seconds_of(self.place(key)))
+        return estimate
 
 
 @dataclass
@@ -97,10 +97,10 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
         if cell.path not in digests:
             exam = Exam(cell.dataset, read_source(cell.path))
             digests[cell.path] = exam.corpus.digest() if len(exam.test) else ""
-        parts = (cell.model, cell.augment)
-        if parts not in codes:
-            codes[parts] = code_of(cell)
-        cells.append((cell.key(digests[cell.path], codes[parts]), cell))
+        methods = (cell.model, cell.augment)
+        if methods not in codes:
+            codes[methods] = code_of(cell)
+        cells.append((cell.key(digests[cell.path], codes[methods]), cell))
     return Study(plan, folder, cells)
 
 
@@ -112,15 +112,15 @@ def run_study(
     only: str | None = None,
     shown: bool = True,
 ) -> Ran:
-    """Run what is not finished, `workers` cells at a time, which share `threads` (all cores by default)."""
+    """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default)."""
     start = time.monotonic()
     asked = study.keys(only)
     with errors_of_writing(study.folder):
         study.folder.mkdir(parents=True, exist_ok=True)
     write_whole(study.folder / "study.toml", study.plan.text.encode())
     list_cells(study.folder, study.cells)
-    each = max(1, (threads or cores()) // workers)
-    environment = environment_of(study.folder / "shared", each)
+    threads_a_worker = max(1, (threads or cores()) // workers)
+    environment = environment_of(study.folder / "shared", threads_a_worker)
     ran = Ran(len(asked), finished=sum(map(study.is_finished, asked)))
     with _stopped_by_signals(), display(len(asked), shown=shown) as screen:
         if ran.finished:
@@ -150,7 +150,7 @@ class _Shift:
         self.elsewhere: list[str] = []
 
     def work(self) -> None:
-        """Until every cell is finished or has failed; whatever ends this ends the workers."""
+        """Work until every cell is finished or has failed; whatever ends this ends the workers."""
         self.waiting.extend(key for key in self.cells if not self.study.is_finished(key))
         try:
             while self.waiting or self.running or self.elsewhere:
@@ -190,7 +190,7 @@ class _Shift:
                 self._say(worker.cell, f"failed: {ended.reason}")
 
     def _look_elsewhere(self) -> None:
-        """Wait for cells that other studies work on; one that was given up there is taken up here."""
+        """Wait for cells that other studies work on; take up those that were given up there."""
         time.sleep(SECONDS_BETWEEN_LOOKS_AT_OTHERS)
         for key in list(self.elsewhere):
             lock = locked(self.study.place(key))
@@ -218,14 +218,14 @@ def cores() -> int:
 
 
 def seconds_of(folder: Path) -> float:
-    """What a finished cell took to train and to judge, about as long for every value that was searched."""
+    """About how long a finished cell took to train and judge; each searched value took as long."""
     result = open_folder(folder / "outcome", kind="outcome").json("result.json")
     return float(result["train_seconds"] + result["predict_seconds"]) * max(1, len(result["searched"]))
 
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """SIGTERM ends a study as Ctrl-C does: with its workers, and with a word on how to go on."""
+    """SIGTERM ends a study as Ctrl-C does: its workers stop, and a note says how to go on."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

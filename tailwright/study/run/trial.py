@@ -2,7 +2,7 @@
 
 Whatever a kill interrupts goes on where it was: a training from its checkpoint, a search with the value that
 was being tried. Validation rows are held out and a share of the rest is taken by seed 0 whatever the cell's
-seed, so that all cells of a dataset and fraction see the same rows; the test rows are ranked once.
+seed, so that all cells of a dataset and fraction see the same rows. The test rows are ranked once.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ WATCHED_ROWS = 2000
 
 
 def key_of(cell: Cell, corpus: Corpus) -> str:
-    """The name of the cell's folder: its digest with the data's and that of the code that it runs through."""
+    """The name of the cell's folder: a digest of the cell, its data and the code it runs."""
     return cell.key(corpus.digest(), code_of(cell))
 
 
 def code_of(cell: Cell) -> str:
-    """The version of the code that can change what comes out of a cell."""
+    """The version of the code that can change a cell's outcome."""
     kinds: list[type] = [models.get(name) for name in {cell.model, *cell.model.split("+")}]
     kinds += [type(augmenter(name)) for name in cell.augment]
     return code_version([__name__, *(kind.__module__ for kind in kinds)])
@@ -79,7 +79,7 @@ def watched(corpus: Corpus, test: Dataset) -> dict[str, Dataset]:
 
 
 def _trained(cell: Cell, corpus: Corpus, out: Path, watch: Mapping[str, Dataset] | None) -> Run:
-    """The cell's run, trained or taken up again; one that is there whole is loaded."""
+    """The cell's run: loaded if it is complete, else trained or resumed."""
     if (out / "manifest.json").is_file():
         finish(out)
         return load(out)
@@ -104,7 +104,7 @@ def _searched(
     Of equal choices the first wins.
     """
     assert corpus.valid is not None  # a cell that searches holds validation rows out
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     places: list[tuple[dict[str, Any], Path]] = []
     for number, choice in enumerate(choices(cell)):
         place = folder / "search" / str(number)
@@ -114,10 +114,10 @@ def _searched(
             run = _trained(chosen(cell, choice), corpus, place / "run", watch)
             value = evaluate(run, corpus.valid)[cell.search_metric]
             write_whole(metric_file, json.dumps(value).encode())
-        found[choice_name(choice)] = float(json.loads(metric_file.read_text(encoding="utf-8")))
-    best, place = max(places, key=lambda tried: found[choice_name(tried[0])])
+        metrics[choice_name(choice)] = float(json.loads(metric_file.read_text(encoding="utf-8")))
+    best, place = max(places, key=lambda tried: metrics[choice_name(tried[0])])
     if not (folder / "run").exists():
         (place / "run").rename(folder / "run")
     for _, other in places:
         shutil.rmtree(other / "run", ignore_errors=True)
-    return found, best
+    return metrics, best

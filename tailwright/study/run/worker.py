@@ -1,9 +1,9 @@
 """One cell in a process of its own: `python -m tailwright.study.run.worker FOLDER`.
 
-The memory that a cell takes is its own that way, and a cell that is killed takes nobody along. What is to be
-done stands in FOLDER/cell.json. A lock on FOLDER/lock, which the system drops however the process ends, keeps
+So a cell's memory can be measured, and a cell that is killed takes no other with it. FOLDER/cell.json says
+what is to be done. A lock on FOLDER/lock, which the system drops however the process ends, keeps
 two studies from working on one cell at once. Standard input is a pipe from the process that started this one:
-when that is gone, this one ends.
+when that process is gone, this one ends.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def locked(folder: Path) -> BaseFileLock | None:
 
 
 def end_with_the_parent(pipe: int) -> None:
-    """Have the system end this process when the other end of `pipe` is closed, however that came about.
+    """Have the system end this process when the other end of `pipe` is closed, for whatever reason.
 
-    The signal comes from the kernel and ends the process by default, so that it works within a long call into
-    compiled code too, where a thread would wait for its turn.
+    The kernel's signal ends the process by default, also within a long call into compiled code, where a
+    thread would have to wait.
     """
     fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)

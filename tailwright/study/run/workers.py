@@ -25,7 +25,7 @@ LINES_KEPT = 30
 
 
 class Ended(NamedTuple):
-    """How a process ended: "taken" is left to another process, "full" is a disk that is."""
+    """How a process ended; "taken": another process has the cell; "full": the disk is full."""
 
     how: Literal["finished", "taken", "failed", "full"]
     reason: str = ""
@@ -47,12 +47,12 @@ class Worker:
         return time.monotonic() - self.start
 
     def stop(self) -> None:
-        """End it at once: whatever it was writing is whole or not there."""
+        """End it at once: a file it was writing is complete or absent."""
         self.process.kill()
         self._close()
 
     def ended(self) -> Ended | None:
-        """None while it is running, then how it ended; a reason is kept in the cell's folder too."""
+        """None while it is running, then how it ended; a failure's reason is kept in the cell's folder."""
         code = self.process.poll()
         if code is None:
             return None
@@ -71,7 +71,7 @@ class Worker:
         return Ended("failed", reason)
 
     def _close(self) -> list[str]:
-        """Give back what the system keeps of the process; the lines that it said."""
+        """Release the process's resources and return the lines that it printed."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -81,7 +81,7 @@ class Worker:
 
 
 def start_worker(key: str, cell: Cell, folder: Path, environment: Mapping[str, str], curves: bool) -> Worker:
-    """Start a process for the cell, in a session of its own: signals are the study's business alone."""
+    """Start a process for the cell, in a session of its own, so that signals reach the study alone."""
     with errors_of_writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / ASKED, encode({"key": key, "cell": cell.as_dict(), "curves": curves}))
@@ -98,7 +98,7 @@ def start_worker(key: str, cell: Cell, folder: Path, environment: Mapping[str, s
 
 
 def environment_of(shared: Path, threads: int) -> dict[str, str]:
-    """What workers are started with: their number of threads, and where work is shared."""
+    """The environment of workers: their number of threads, and where work is shared."""
     limits = dict.fromkeys(THREAD_VARIABLES, str(threads))
     return {**os.environ, **limits, "TAILWRIGHT_SHARED": str(shared)}
 
