@@ -25,13 +25,13 @@ from tailwright.store.whole_file import sibling
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows the encoder read in each of its passes."""
     found: list[int] = []
-    forward = TransformerEncoder.__call__
+    forward = TransformerEncoder.forward
 
-    def counted(self, batch, random=None):
+    def counted(self, batch, mixing=None):
         found.append(len(batch))
-        return forward(self, batch, random)
+        return forward(self, batch, mixing)
 
-    monkeypatch.setattr(TransformerEncoder, "__call__", counted)
+    monkeypatch.setattr(TransformerEncoder, "forward", counted)
     return found
 
 
@@ -46,7 +46,7 @@ def test_frozen_features_are_those_of_the_encoder(tiny, kind, precision, close, 
     chosen = np.array([4, 0, 11, 1])
     batch = rows.batch(chosen)
     with torch.no_grad():
-        fresh = encoder(batch)
+        fresh = encoder(batch).states
     found = frozen.batch(chosen)
     assert (found.dtype, found.shape) == (torch.float32, fresh.shape)
     if kind == "tokens":
@@ -74,7 +74,7 @@ def test_whatever_decides_on_features_gives_another_file(tiny_bert, tiny_roberta
     first = TransformerEncoder.pretrained(str(tiny_bert), "first")
     changed = TransformerEncoder.pretrained(str(tiny_bert), "first")
     with torch.no_grad():
-        next(iter(changed.parts("e").values())).add_(0.1)
+        next(changed.parameters()).add_(0.1)
     rows = first.tokenizer.rows(TEXTS, 40)
     frozen_features(first, rows, tmp_path)
     frozen_features(first, first.tokenizer.rows(TEXTS, 5), tmp_path)
@@ -111,9 +111,9 @@ def test_what_is_damaged_is_computed_again(tiny_bert, tmp_path, calls, monkeypat
 def test_numbers_too_large_for_float16_are_refused(tiny_bert, tmp_path):
     encoder = TransformerEncoder.pretrained(str(tiny_bert), "first")
     with torch.no_grad():
-        for name, part in encoder.parts("e").items():
+        for name, parameter in encoder.named_parameters():
             if name.endswith("LayerNorm.weight"):
-                part.fill_(1e6)
+                parameter.fill_(1e6)
     rows = encoder.tokenizer.rows(TEXTS, 40)
     with pytest.raises(TailwrightError, match="not finite in float16"):
         frozen_features(encoder, rows, tmp_path, precision="float16")
