@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import BatchAugmenter, RowAugmenter, augmenter
+from tailwright.augmentation import RowAugmenter, augmenter
 from tailwright.augmentation import augment as add_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -53,7 +53,7 @@ def train(
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
-    Augmentations at the rows door add their rows first, in turn. Those at the batch door change every batch
+    Augmentations at the rows door add their rows first, in turn. Those at the other doors change every batch
     that is drawn, whether its rows are original or added.
 
     | argument | |
@@ -101,7 +101,7 @@ def train(
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
         in_turn = [methods[name] for name in augment]
-        fitted.mixes = [method for method in in_turn if isinstance(method, BatchAugmenter)]
+        fitted.mixes = [method for method in in_turn if not isinstance(method, RowAugmenter)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
