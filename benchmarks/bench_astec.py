@@ -21,30 +21,31 @@ from pathlib import Path
 from typing import Any
 
 import common
-from tailwright.models.astec.settings import AstecSettings
 
 import tailwright as tw
+from tailwright.models.astec import AstecSettings
 from tailwright.settings import settings_from
 
 VARIANTS = ("none", "gandalf", "gandalf-hard", "labelmix", "labelmix-hard")
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 # Fewer clusters, epochs and candidates, no votes of points; rates are higher to make up for fewer steps.
 QUICK = {
-    "clusters": "4096",
-    "surrogate_epochs": "8",
-    "surrogate_halve": "6",
-    "point_neighbours": "0",
-    "shortlist": "200",
-    "centroid_neighbours": "200",
-    "candidates": "250",
-    "random_labels": "50",
-    "extreme_epochs": "5",
-    "extreme_rate": "0.005",
-    "extreme_halve": "4",
-    "rerank_epochs": "5",
-    "rerank_rate": "0.01",
-    "rerank_halve": "4",
-    "raise_rates": "1.0",
+    "clusters.count": "4096",
+    "surrogate.epochs": "8",
+    "surrogate.halve": "6",
+    "shortlist.size": "200",
+    "shortlist.centroids": "200",
+    "shortlist.points": "0",
+    "candidates.size": "250",
+    "candidates.random": "50",
+    "extreme.epochs": "5",
+    "extreme.rate": "0.005",
+    "extreme.halve": "4",
+    "extreme.raised": "1.0",
+    "rerank.epochs": "5",
+    "rerank.rate": "0.01",
+    "rerank.halve": "4",
+    "rerank.raised": "1.0",
     "stored": "100",
 }
 

@@ -34,7 +34,7 @@ def by_loop(parts: list[RowParts], draws: int) -> np.ndarray:
     for draw in range(draws):
         picked = stream(0, "bootstrap-rows", draw).integers(0, rows, rows)
         for place, one in enumerate(parts):
-            found[draw, place] = one.found[picked].sum(axis=0) / one.possible[picked].sum(axis=0)
+            found[draw, place] = one.achieved[picked].sum(axis=0) / one.possible[picked].sum(axis=0)
     return found
 
 

@@ -70,8 +70,7 @@ def peer(release: str, texts: dict[str, list[str]], words: list[str], seconds: f
 
 def agreement(words: list[str], theirs: dict[str, list[str]]) -> dict[str, int]:
     """Words by whether both have the same names of one word for them, names in other capitals left out."""
-    from tailwright.data.inflections import inflected_synonyms, read_exceptions
-
+    from tailwright.data.synonyms import inflected_synonyms, read_exceptions
     from tailwright.data.wordnet import load_wordnet
     from tailwright.data.wordnet_files import find_wordnet
 
@@ -92,11 +91,11 @@ def main() -> None:
     import numpy as np
     import pyarrow as pa
     from numba import get_num_threads
-    from tailwright.augmentation._edits import EditSettings, edited_texts
 
     import tailwright as tw
-    from tailwright.augmentation.eda import Eda
-    from tailwright.augmentation.wordnet import WordNet
+    from tailwright.augmentation.eda import EdaSettings
+    from tailwright.augmentation.shared.edits import EditSettings, edited_texts
+    from tailwright.augmentation.wordnet import OPERATIONS
     from tailwright.data.dataset import arrow_strings
     from tailwright.data.synonym_table import wordnet_arrays
     from tailwright.data.text.spans import spaced_words, word_spans
@@ -111,7 +110,7 @@ def main() -> None:
     lists = {name: column.to_pylist() for name, column in columns.items()}
     some = sorted({t[a:b] for t in lists["yso-finna-en"][:500] for a, b in word_spans(t)})
 
-    settings, operations = EditSettings(), {"wordnet": WordNet().operations(), "eda": Eda().operations()}
+    settings, operations = EditSettings(), {"wordnet": OPERATIONS, "eda": EdaSettings().operations}
 
     def ours(column: pa.LargeStringArray, method: str, workers: int) -> Callable[[], object]:
         key, rows = stream_key(0, method), np.arange(len(column))

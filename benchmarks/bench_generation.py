@@ -49,19 +49,19 @@ def by_transformers(
 
 
 def generator_and_sources(name: str, arguments: argparse.Namespace) -> tuple[Any, Sequence[str]]:
-    from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
-    from tailwright.language.tuning_settings import TuningSettings
-
     import tailwright
+    from tailwright.augmentation.shared.sources import SourceSettings
+    from tailwright.augmentation.shared.text_pairs import PairSettings, pairs_and_sources
     from tailwright.language.causal import load_causal
     from tailwright.language.pairs import TextPairs
+    from tailwright.language.settings import TuningSettings
     from tailwright.language.tuning import tuned_generator
     from tailwright.pretrained import weights_folder
 
     corpus = tailwright.read(common.data_folder() / name)
     texts = corpus.train.texts
-    settings = PairSettings(rows="all", max_rows=arguments.rows, max_pairs=arguments.pairs or 1)
-    found = pairs_and_sources(corpus, settings, seed=0)
+    settings = PairSettings(max_rows=arguments.rows, max_pairs=arguments.pairs or 1)
+    found = pairs_and_sources(corpus, SourceSettings(rows="all"), settings, seed=0)
     sources = texts.take(found.sources).to_pylist()
     if not arguments.pairs:
         return load_causal(weights_folder(arguments.generator), separator=" =>", lower_case=True), sources
@@ -73,7 +73,7 @@ def batches(
     generator: Any, sources: Sequence[str], rows: int, max_new_tokens: int
 ) -> list[tuple[Prompts, list[int]]]:
     """Prompts with the limits of their targets, sorted by length, so many at a time."""
-    from tailwright.language.decoding import DecodingSettings
+    from tailwright.language.settings import DecodingSettings
 
     settings = DecodingSettings(max_new_tokens=max_new_tokens)
     prompts = sorted((generator.prompt(source) for source in sources), key=len)
@@ -121,8 +121,8 @@ def compared(
 
 def measured(generator: Any, sources: Sequence[str], arguments: argparse.Namespace) -> dict[str, Any]:
     from tailwright.language.beam import beam_search
-    from tailwright.language.decoding import DecodingSettings
     from tailwright.language.sampling import sampled
+    from tailwright.language.settings import DecodingSettings
 
     defaults = DecodingSettings()
     beams, samples = arguments.beams, defaults.samples

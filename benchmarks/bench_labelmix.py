@@ -18,7 +18,8 @@ from tailwright.augmentation.labelmix import LabelMix
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
 from tailwright.training.batches import BatchDrawer, batch_stream
 
 BATCH = 512

@@ -12,14 +12,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 import common
 import numpy as np
 import pyarrow as pa
-from tailwright.augmentation._text_pairs import PairSettings, pairs_and_sources
 
 import tailwright as tw
+from tailwright.augmentation.shared.sources import SourceSettings
+from tailwright.augmentation.shared.text_pairs import PairSettings, pairs_and_sources
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.similarity import similar_above, similar_pairs
 from tailwright.streams import stream
@@ -32,12 +34,12 @@ MOST_PAIRS = 5_000
 def drawn_pairs(name: str) -> tuple[pa.LargeStringArray, np.ndarray, np.ndarray, dict[str, float]]:
     """(texts, first, second) of the pairs of a corpus, similar ones included, and what drawing them takes."""
     corpus = tw.read(common.data_folder() / name)
-    settings = PairSettings(sources="all", pairs_per_set=10**9)
-    pairs_and_sources(corpus, settings)  # compiles
+    selection, settings = SourceSettings(), PairSettings(sources="all", pairs_per_set=10**9)
+    pairs_and_sources(corpus, selection, settings)  # compiles
     start = time.perf_counter()
-    all_of_it = pairs_and_sources(corpus, settings)
+    all_of_it = pairs_and_sources(corpus, selection, settings)
     taken = time.perf_counter() - start
-    found = pairs_and_sources(corpus, PairSettings(sources="all", pairs_per_set=10**9, max_ratio=1.0))
+    found = pairs_and_sources(corpus, selection, replace(settings, max_ratio=1.0))
     chosen = np.sort(stream(0, "bench-pairs").permutation(len(found.firsts))[:MOST_PAIRS])
     facts = {
         "rows": len(corpus.train),

@@ -19,11 +19,11 @@ import common
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
-from tailwright.augmentation._label_side import annotations_of
 from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
 import tailwright as tw
 from tailwright.augmentation import augment
+from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus

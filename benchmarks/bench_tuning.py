@@ -19,15 +19,14 @@ from typing import Any
 import common
 import numpy as np
 import torch
-from tailwright.language.lora import with_lora
-from tailwright.language.sequences import Sequences, padded, sequences_of
-from tailwright.language.token_loss import token_loss
 
 import tailwright as tw
-from tailwright.encoders.token_batches import bucketed_order, chunks, padding_share
+from tailwright.encoders.token_batches import bucketed_order, chunks
+from tailwright.language.adapting import with_lora
 from tailwright.language.causal import load_causal
-from tailwright.language.pairs import TextPairs
-from tailwright.language.tuning import TuningSettings
+from tailwright.language.pairs import Sequences, TextPairs, padded, sequences_of
+from tailwright.language.settings import TuningSettings
+from tailwright.language.tuning import token_loss
 from tailwright.pretrained import weights_folder
 from tailwright.store import writing
 from tailwright.streams import stream
@@ -48,7 +47,8 @@ def text_pairs(dataset: str) -> TextPairs:
 
 def padding(data: Sequences, order: np.ndarray, batch: int) -> float:
     """The share of padding in all batches."""
-    return padding_share(data.lengths, [order[i : i + batch] for i in range(0, len(order), batch)])
+    lengths = [data.lengths[order[i : i + batch]] for i in range(0, len(order), batch)]
+    return 1 - sum(rows.sum() for rows in lengths) / sum(len(rows) * rows.max() for rows in lengths)
 
 
 def all_scores_loss(model: Any, tokens: torch.Tensor, predicted: torch.Tensor) -> torch.Tensor:
@@ -76,9 +76,9 @@ def step(
 
 
 def trainable(model: Any) -> tuple[dict[str, torch.Tensor], Optimisers]:
-    parts = {name: part for name, part in model.named_parameters() if part.requires_grad}
-    plan = Plan(1, 16, dict.fromkeys(parts, 1e-6), weight_decay=0.01, clip=1.0)
-    return parts, Optimisers(parts, plan)
+    weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+    plan = Plan(1, 16, dict.fromkeys(weights, 1e-6), weight_decay=0.01, clip=1.0)
+    return weights, Optimisers(model, plan)
 
 
 def main() -> None:

@@ -19,7 +19,8 @@ import numpy as np
 import tailwright as tw
 from tailwright.evaluation import metrics_at_k
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
 from tailwright.settings import settings_from
 from tailwright.training.workplace import Workplace
 
@@ -32,8 +33,8 @@ def quality(model: Twin, corpus: Any) -> dict[str, float]:
     spare = int(np.diff(test.excluded.indptr).max(initial=0))
     top = model.predict(test.texts, max(KS) + spare)
     weights = PROPENSITY_PRESETS["default"].inverse(corpus.labels.counts, len(corpus.train))
-    found = metrics_at_k(top.ids, test.targets, weights, KS, test.excluded)
-    return {key: round(value, 2) for key, value in found.items() if key.split("@")[0] in {"P", "PSP"}}
+    metrics = metrics_at_k(top.ids, test.targets, weights, KS, test.excluded)
+    return {key: round(value, 2) for key, value in metrics.items() if key.split("@")[0] in {"P", "PSP"}}
 
 
 def speed(model: Twin, texts: Any) -> dict[str, float]:

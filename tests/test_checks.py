@@ -142,23 +142,27 @@ class DrawsFromItself(LabelMix):
 
 class ChangesItsBatch(Mixer):
     def spoil(self, mixed, batch, corpus):
-        batch.values[:] = 0.5
+        batch.targets.values[:] = 0.5
         return mixed
 
 
 class NotAscending(Mixer):
     def spoil(self, mixed, batch, corpus):
-        return replace(mixed, labels=np.sort(mixed.labels)[::-1].copy())
+        labels = np.sort(mixed.targets.labels)[::-1].copy()
+        return replace(mixed, targets=replace(mixed.targets, labels=labels))
 
 
 class AboveOne(Mixer):
     def spoil(self, mixed, batch, corpus):
-        return replace(mixed, values=mixed.values * np.float32(1.5))
+        values = mixed.targets.values * np.float32(1.5)
+        return replace(mixed, targets=replace(mixed.targets, values=values))
 
 
 class LosesPositives(Mixer):
     def spoil(self, mixed, batch, corpus):
-        return replace(mixed, ends=mixed.ends * 0, labels=mixed.labels[:0], values=mixed.values[:0])
+        starts = np.zeros_like(mixed.targets.starts)
+        labels, values = mixed.targets.labels[:0], mixed.targets.values[:0]
+        return replace(mixed, targets=replace(mixed.targets, starts=starts, labels=labels, values=values))
 
 
 class AppendsAnything(Mixer):

@@ -25,7 +25,7 @@ from tailwright.data import Corpus
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.choice import choose
-from tailwright.settings import settings_from
+from tailwright.settings import settings_from, settings_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -37,7 +37,7 @@ SWITCHED_OFF = re.compile(r"^# (?=[a-z_]+ = )")
 NAME = re.compile(r"^(?:# )?([a-z_]+) = ")
 # What keeps a training on a toy corpus short, by model.
 SMALL = {
-    "astec": ["width=16", "surrogate_epochs=2", "extreme_epochs=2", "rerank_epochs=2"],
+    "astec": ["width=16", "surrogate.epochs=2", "extreme.epochs=2", "rerank.epochs=2"],
     "linear": ["trees=1"],
     "twin": ["width=16", "epochs=1"],
     "attentionxml": ["epochs=4", "batch=16", "width=16", "hidden=8", "vectors=random", "rate=0.02"],
@@ -86,6 +86,23 @@ def default_of(kind: type, name: str) -> Any:
     return "none" if default is None else default
 
 
+def with_dots(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by name, those of a table within with its name and a dot before their own."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = (
+            with_dots(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+        )
+        found.update(inner)
+    return found
+
+
+def is_default(kind: type, name: str, value: Any) -> bool:
+    """Whether it is the value of the only setting of that name, or of that last part of its name."""
+    defaults = [one.default for one in settings_table(kind) if f".{one.name}".endswith(f".{name}")]
+    return ["none" if default is None else default for default in defaults] == [value]
+
+
 def wrong_defaults(shown: dict[str, Any], model: str) -> list[str]:
     """The switched-off lines that are no setting, or not at its default."""
     found = []
@@ -96,11 +113,10 @@ def wrong_defaults(shown: dict[str, Any], model: str) -> list[str]:
                 found.append(f"{table} = {values}")
             continue
         kind = kinds.get(table) or augmenters.get(table).Settings
-        names = {field.name for field in dataclasses.fields(kind)}
         found += [
             f"{table}: {name} = {value}"
-            for name, value in values.items()
-            if name not in names or default_of(kind, name) != value
+            for name, value in with_dots(values).items()
+            if not is_default(kind, name, value)
         ]
     return found
 

@@ -179,7 +179,8 @@ def test_a_method_of_the_batch_door_reaches_the_part_that_has_it(quick):
 
 
 def test_augment_refuses_a_method_that_makes_no_rows():
-    with pytest.raises(InputError, match="labelmix makes no rows: it works during training, at the batch door"):
+    refused = "labelmix makes no rows: it works during training, at the batch door"
+    with pytest.raises(InputError, match=refused):
         tw.augment(tiny_corpus(), "labelmix")
 
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
-    os.environ[variable] = "1"  # read when numpy, torch and numba are first imported
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ["HF_HUB_OFFLINE"] = "1"
+if __name__ == "__main__":  # numpy, torch and numba read these when they are first imported
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
+        os.environ[variable] = "1"
+    os.environ |= {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 
 import argparse
 import hashlib

@@ -1,13 +1,14 @@
 """LabelMix: while a model trains, some rows of every batch get the text of one of their labels appended.
 
 With probability `probability` a drawn row is mixed. One of its labels j is drawn, rare ones more often than
-frequent ones; the text of j is put behind the row's text; and what the label graph says of j joins the row's
-targets: y' = min(y + A[j] / A[j, j], 1), of which new entries up to the threshold are dropped. Each epoch
-draws anew. The model says how two texts are joined, as it knows how it reads them.
+frequent ones; the text of j is appended to the row's text; and row j of the label graph A joins the row's
+targets: y' = min(y + A[j] / A[j, j], 1), in which new entries up to the threshold are dropped. Each epoch
+draws anew. The model joins the two texts in its own way, as it knows how it reads them.
 
 Where the paper is silent: j is drawn by n^exponent within the row, n being the original rows of a label, and
-the graph's rows are cut off at 1, as Gandalf's. A positive of the row that is soft takes part in the sum and
-is never dropped; where the graph adds nothing to it, it stays as it was to the last bit.
+the graph's rows are cut off at 1, as Gandalf's are. A soft positive of the row takes part in the sum and is
+never dropped; if the graph adds nothing to it, it stays the same to the last bit. Without `soft` it is the
+paper's "w/o SA".
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tailwright.data.batch_targets import starts_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import row_ids
 from tailwright.labels.correlation import GraphSettings
+from tailwright.settings import Settings, setting
 
 if TYPE_CHECKING:
     from tailwright.training.batches import DrawnBatch
@@ -33,38 +35,24 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class LabelMixSettings(GraphSettings):
-    """The graph's settings, which rows and labels are mixed, and how the graph becomes targets.
+class LabelMixSettings(Settings):
+    """Which rows and labels are mixed, and how the label graph becomes targets."""
 
-    | setting | meaning |
-    |---|---|
-    | `probability` | that a drawn row is mixed |
-    | `exponent` | a label of the row is drawn by its original rows to this power; 0: all alike |
-    | `soft` | what the graph says of the drawn label joins the targets; else they stay ("w/o SA") |
-    | `threshold` | a target that is new to the row is kept if it is above this |
-    """
-
-    probability: float = 0.4
-    exponent: float = -0.5
-    soft: bool = True
-    threshold: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.probability <= 1:
-            raise ValueError(f"probability must be in (0, 1], got {self.probability}")
-        if not np.isfinite(self.exponent):
-            raise ValueError(f"exponent must be a finite number, got {self.exponent}")
-        if not 0 <= self.threshold < 1:
-            raise ValueError(f"threshold must be in [0, 1), got {self.threshold}")
+    probability: float = setting(0.4, "probability that a drawn row is mixed", above=0, most=1)
+    exponent: float = setting(
+        -0.5, "a label of the row is drawn by its number of original rows to this power; 0: evenly"
+    )
+    soft: bool = setting(True, "the drawn label's annotations join the targets; else they stay as they are")
+    threshold: float = setting(0.1, "a target new to the row is kept if it is above this", least=0, below=1)
+    graph: GraphSettings = setting(GraphSettings(), "the label correlation graph")
 
 
 @augmenters.register
 class LabelMix(BatchAugmenter):
-    """Every row that is drawn may be mixed, rows of other augmentations too; statistics are of original rows.
+    """Every drawn row may be mixed, also one of another augmentation; statistics are of original rows.
 
-    A label without a text is never drawn, nor is a pair that gives no loss; a row with nothing to draw from
-    stays as it is. A row behind whose text a label's text stands already stays too.
+    A label without a text is never drawn, nor is an ignored pair. A row without a label to draw stays as it
+    is, and so does a row to which a label's text has been appended already.
     """
 
     card = AugmenterCard(
@@ -80,26 +68,21 @@ class LabelMix(BatchAugmenter):
 
     def prepare(self, corpus: Corpus, *, seed: int = 0) -> Mix:
         s: LabelMixSettings = self.settings
-        readable = corpus.labels.has_text
-        if not readable.all():
-            bare = len(readable) - int(readable.sum())
-            log.info("labelmix: %d of %d labels have no text and are never drawn", bare, len(readable))
-        # A label of augmented rows alone is as rare as one with a single row.
+        has_text = corpus.labels.has_text
+        if not has_text.all():
+            without = len(has_text) - int(has_text.sum())
+            log.info("labelmix: %d of %d labels have no text and are never drawn", without, len(has_text))
+        # A label that only augmented rows have counts as one with a single row.
         log_odds = s.exponent * np.log(np.maximum(corpus.labels.counts, 1))
-        annotations = annotations_of(corpus, s, threshold=0, seed=seed) if s.soft else None
-        return Mix(
-            np.where(readable, log_odds, -np.inf),
-            annotations,
-            s.probability,
-            s.threshold,
-        )
+        annotations = annotations_of(corpus, s.graph, threshold=0, seed=seed) if s.soft else None
+        return Mix(np.where(has_text, log_odds, -np.inf), annotations, s.probability, s.threshold)
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """LabelMix made ready for the training rows of one corpus."""
+    """LabelMix prepared for the training rows of one corpus."""
 
-    log_odds: np.ndarray  # (labels,) float64: of being drawn; -inf for a label without text
+    log_odds: np.ndarray  # (labels,) float64: of being drawn; -inf without a text
     annotations: sparse.csr_array | None  # (labels, labels) float32, or None: targets stay
     probability: float
     threshold: float
@@ -112,7 +95,7 @@ class Mix:
         return self._annotated(replace(batch, appended=appended), drawn)
 
     def _drawn(self, batch: DrawnBatch, point: np.ndarray) -> np.ndarray:
-        """(batch,): the label at `point` (batch,) of [0, 1) where a row's labels share it by their odds.
+        """(batch,): the label at `point` (batch,), where the labels of a row divide [0, 1) by their odds.
 
         -1 for a row without a label that can be drawn.
         """
@@ -122,7 +105,7 @@ class Mix:
         if not len(filled):
             return drawn
         log_odds = np.where(targets.is_learnt(), self.log_odds[targets.labels], -np.inf)  # (pairs,)
-        # Against the best of their row, so that no row's odds vanish beside those of another.
+        # Relative to the best of the row, so that no row's odds vanish beside those of another.
         best = np.maximum.reduceat(log_odds, targets.starts[filled])
         best = np.where(np.isfinite(best), best, 0)
         odds = np.exp(log_odds - np.repeat(best, np.diff(targets.starts)[filled]))
@@ -130,8 +113,8 @@ class Mix:
         low, high = reach[targets.starts[filled]], reach[targets.starts[filled + 1]]
         # Rounding must not carry a point over to the next row.
         at = np.minimum(low + point[filled] * (high - low), np.nextafter(high, -np.inf))
-        found = np.searchsorted(reach[1:], at, side="right")
-        drawn[filled] = np.where(high > low, targets.labels[found], -1)
+        pairs = np.searchsorted(reach[1:], at, side="right")
+        drawn[filled] = np.where(high > low, targets.labels[pairs], -1)
         return drawn
 
     def _annotated(self, batch: DrawnBatch, drawn: np.ndarray) -> DrawnBatch:

@@ -25,7 +25,7 @@ def check_batch_augmenter(augmenter: BatchAugmenter) -> None:
     for corpus in (tiny_corpus(), odd_corpus()):
         before = corpus.train.take(np.arange(len(corpus.train)))
         mix, again = augmenter.prepare(corpus, seed=1), augmenter.prepare(corpus, seed=1)
-        beside_others = augmenter.prepare(_with_made_rows(corpus), seed=1)
+        beside_others = augmenter.prepare(with_made_rows(corpus), seed=1)
         for number in range(BATCHES):
             drawn, mixed = _mixed(corpus, mix, number)
             _check_form(drawn, mixed, len(corpus.labels))
@@ -96,7 +96,7 @@ def _check_without_rows(augmenter: BatchAugmenter) -> None:
         require(_same(mixed, drawn), "it fails on no rows")
 
 
-def _with_made_rows(corpus: Corpus) -> Corpus:
+def with_made_rows(corpus: Corpus) -> Corpus:
     """The corpus with rows of another augmentation that carry every label, so that they would be noticed."""
     labels = len(corpus.labels)
     every = pairs_from_lists([list(range(labels))] * labels, labels)

@@ -14,19 +14,19 @@ FILLERS = ("old", "new", "small", "large", "red", "blue", "quick", "slow")
 
 
 def tiny_corpus(rows: int = 120, seed: int = 0) -> Corpus:
-    """Rows that name their labels' topic among filler words; label i has about rows / (i + 1) rows.
+    """Rows that name their labels' topics among filler words; label i has about rows / (i + 1) rows.
 
-    The last label has a text and no row at all.
+    The last label has a text, but no row.
     """
     labels = len(TOPICS) + 1
     odds = 1 / np.arange(1, labels)
     texts, ids = [], []
     for row in range(rows):
         draw = stream(seed, "tiny-corpus", row)
-        chosen = sorted({int(i) for i in draw.choice(labels - 1, size=2, p=odds / odds.sum())})
-        words = [f"{TOPICS[i]} part{draw.integers(5)}" for i in chosen] + list(draw.choice(FILLERS, size=3))
+        topics = sorted({int(i) for i in draw.choice(labels - 1, size=2, p=odds / odds.sum())})
+        words = [f"{TOPICS[i]} part{draw.integers(5)}" for i in topics] + list(draw.choice(FILLERS, size=3))
         texts.append(" ".join(draw.permutation(words)))
-        ids.append(chosen)
+        ids.append(topics)
     label_texts = [f"{topic} things" for topic in TOPICS] + ["zeppelin things"]
     names = arrow_strings(label_texts)
     return Corpus(

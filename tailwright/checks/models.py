@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, BatchAugmenter
+from tailwright.augmentation import Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.hidden_door import Blender
 from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
@@ -33,7 +34,7 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     """
     kind = _Kind(models.get(name), settings or {})
     corpus = tiny_corpus()
-    model = _fitted(kind, corpus)
+    model = kind.fitted(corpus)
     top = model.predict(corpus.train.texts, 5)
     _check_ranking(top, len(corpus.train), 5, len(corpus.labels))
     _check_seeded(kind, corpus, top)
@@ -44,6 +45,8 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     _check_weight_0(kind, corpus)
     if "batch" in kind.card.doors:
         _check_batch_door(kind, corpus, top)
+    if "hidden" in kind.card.doors:
+        _check_hidden_door(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
 
 
@@ -61,12 +64,15 @@ class _Kind:
     def new(self) -> Model:
         return self.model(settings_from(self.model.Settings, self.settings))
 
+    def fitted(self, corpus: Corpus, mixes: Sequence[Augmenter] = ()) -> Model:
+        model = self.new()
+        model.mixes = mixes
+        model.fit(corpus, seed=1)
+        return model
 
-def _fitted(kind: _Kind, corpus: Corpus, mixes: Sequence[BatchAugmenter] = ()) -> Model:
-    model = kind.new()
-    model.mixes = mixes
-    model.fit(corpus, seed=1)
-    return model
+    def learnt(self, corpus: Corpus, mixes: Sequence[Augmenter] = ()) -> TopK:
+        """What a model fitted on the corpus says of its training texts."""
+        return self.fitted(corpus, mixes).predict(corpus.train.texts, 5)
 
 
 def _check_ranking(top: TopK, rows: int, k: int, labels: int) -> None:
@@ -81,8 +87,7 @@ def _check_ranking(top: TopK, rows: int, k: int, labels: int) -> None:
 
 
 def _check_seeded(kind: _Kind, corpus: Corpus, top: TopK) -> None:
-    again = _fitted(kind, corpus).predict(corpus.train.texts, 5)
-    require(_same(again, top), "the same seed gives other predictions")
+    require(_same(kind.learnt(corpus), top), "the same seed gives other predictions")
 
 
 def _check_saved(kind: _Kind, model: Model, corpus: Corpus, top: TopK) -> None:
@@ -107,7 +112,8 @@ def _check_odd_texts(kind: _Kind, model: Model, corpus: Corpus) -> None:
     labels = len(corpus.labels)
     _check_ranking(model.predict(UNSEEN, labels + 3), len(UNSEEN), labels + 3, labels)
     odd = odd_corpus()
-    _check_ranking(_fitted(kind, odd).predict(odd.train.texts, 3), len(odd.train), 3, len(odd.labels))
+    top = kind.fitted(odd).predict(odd.train.texts, 3)
+    _check_ranking(top, len(odd.train), 3, len(odd.labels))
 
 
 def _check_reads(kind: _Kind, corpus: Corpus, top: TopK) -> None:
@@ -121,54 +127,50 @@ def _check_reads(kind: _Kind, corpus: Corpus, top: TopK) -> None:
         "weights": lambda train: _weighed_label_0(train, 0.5),
         "smaller weights": lambda train: _weighed_label_0(train, 0.25),
     }
-    learnt = {}
-    for what, change in changes.items():
-        changed = _fitted(kind, corpus.with_train(change(corpus.train)))
-        learnt[what] = after = changed.predict(corpus.train.texts, 5)
-        if "targets" in kind.card.reads:
-            require(not _same(after, top), f"{what} make no difference to what it learns")
-            for rows in _judged_rows(kind, corpus.train):
-                lower = _rank_of(after, 0, rows) >= _rank_of(top, 0, rows)
-                require(lower, f"label 0 ranks higher after its rows lost weight by {what}")
-        else:
+    tops = {what: kind.learnt(corpus.with_train(change(corpus.train))) for what, change in changes.items()}
+    if "targets" not in kind.card.reads:
+        for what, after in tops.items():
             require(_same(after, top), f"its card says it reads no targets, yet {what} matter")
-    if "targets" in kind.card.reads:
-        # Wherever targets are rounded, two of 0.3, 0.5 and 1 become one.
-        rounded = _same(learnt["soft targets"], learnt["softer targets"])
-        require(not rounded, "it learns the same from targets of 0.3 and of 0.5: soft targets are rounded")
-        rounded = _same(learnt["weights"], learnt["smaller weights"])
-        require(not rounded, "it learns the same from weights of 0.25 and of 0.5: weights are rounded")
+        return
+    for what, after in tops.items():
+        require(not _same(after, top), f"{what} make no difference to what it learns")
+        for rows in _judged_rows(kind, corpus.train):
+            lower = _rank_of(after, 0, rows) >= _rank_of(top, 0, rows)
+            require(lower, f"label 0 ranks higher after its rows lost weight by {what}")
+    # Wherever targets are rounded, two of 0.3, 0.5 and 1 become one.
+    rounded = _same(tops["soft targets"], tops["softer targets"])
+    require(not rounded, "it learns the same from targets of 0.3 and of 0.5: soft targets are rounded")
+    rounded = _same(tops["weights"], tops["smaller weights"])
+    require(not rounded, "it learns the same from weights of 0.25 and of 0.5: weights are rounded")
 
 
 def _check_weight_0(kind: _Kind, corpus: Corpus) -> None:
-    """Rows of weight 0 are as good as not there: in no vocabulary, cluster, count or batch."""
+    """Rows of weight 0 are as good as absent: in no vocabulary, cluster, count or batch."""
     train = corpus.train
-    carries = np.asarray(train.targets[:, [0]].sum(axis=1)).ravel() > 0
+    carriers = train.take(_rows_of_label_0(train))
     silent = replace(
-        train.take(np.flatnonzero(carries)),
-        texts=arrow_strings([f"weightless {row}" for row in range(int(carries.sum()))]),
-        weights=np.zeros(int(carries.sum()), dtype=np.float32),
+        carriers,
+        texts=arrow_strings([f"weightless {row}" for row in range(len(carriers))]),
+        weights=np.zeros(len(carriers), dtype=np.float32),
     )
     # Before, among and behind the rows that count.
     order = np.random.default_rng(0).permutation(len(train) + len(silent))
     mixed = Dataset.concat([train, silent]).take(order)
     kept = train.take(order[order < len(train)])
     valid = train.take(np.arange(0, len(train), 2))
-    fits = [
-        _fitted(kind, Corpus(rows, corpus.labels, held_out))
-        for rows, held_out in ((kept, valid), (mixed, Dataset.concat([silent, valid, silent])))
-    ]
-    without, with_them = (model.predict(train.texts, 5) for model in fits)
-    require(_same(with_them, without), "rows of weight 0 make a difference to what it learns")
+    without = kind.fitted(Corpus(kept, corpus.labels, valid))
+    beside = kind.fitted(Corpus(mixed, corpus.labels, Dataset.concat([silent, valid, silent])))
+    same = _same(*(model.predict(train.texts, 5) for model in (without, beside)))
+    require(same, "rows of weight 0 make a difference to what it learns")
     nothing = corpus.with_train(replace(train, weights=np.zeros(len(train), dtype=np.float32)))
-    _check_ranking(_fitted(kind, nothing).predict(train.texts, 5), len(train), 5, len(corpus.labels))
+    _check_ranking(kind.learnt(nothing), len(train), 5, len(corpus.labels))
 
 
 def _check_batch_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
     """What a mix does to the batches reaches what is learnt; a mix that does nothing changes nothing."""
 
     def learnt(mix: BatchMix) -> TopK:
-        return _fitted(kind, corpus, [_Toy(mix)]).predict(corpus.train.texts, 5)
+        return kind.learnt(corpus, [_ToyMix(mix)])
 
     require(_same(learnt(lambda batch, random: batch), top), "a mix that changes nothing makes a difference")
     for what, mix in (("targets", _halved), ("appended texts", _with_first_label)):
@@ -177,7 +179,18 @@ def _check_batch_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
         require(_same(learnt(mix), after), f"the same seed gives other predictions after {what} were mixed")
 
 
-class _Toy(BatchAugmenter):
+def _check_hidden_door(kind: _Kind, corpus: Corpus, top: TopK) -> None:
+    """A method that mixes nothing changes no bit of what is learnt, and one that mixes does."""
+    idle, busy = Blender(0.0), Blender(0.3)
+    unmoved = _same(kind.learnt(corpus, [idle]), top)
+    require(bool(idle.used), "its card has the hidden door, and no method is let in")
+    require(unmoved, "a hidden-door method that mixes nothing changes what it learns")
+    require(
+        not _same(kind.learnt(corpus, [busy]), top), "mixed activations make no difference to what it learns"
+    )
+
+
+class _ToyMix(BatchAugmenter):
     """A method that needs nothing of the corpus."""
 
     card = AugmenterCard("toy", "for the checks", "batch", keeps_targets=False)
@@ -196,7 +209,7 @@ def _halved(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
 
 
 def _with_first_label(batch: DrawnBatch, random: np.random.Generator) -> DrawnBatch:
-    """Each row that has a label with its first one's text."""
+    """Each row that has labels gets the text of the first one appended."""
     targets, appended = batch.targets, batch.appended.copy()
     filled = np.diff(targets.starts) > 0
     appended[filled] = targets.labels[targets.starts[:-1][filled]]
@@ -211,38 +224,41 @@ def _softened_label_0(train: Dataset, value: float) -> Dataset:
 
 def _ignore_label_0(train: Dataset) -> Dataset:
     ignored = empty_pairs(len(train), train.labels).tolil()
-    ignored[train.targets[:, [0]].nonzero()[0], 0] = 1
+    ignored[_rows_of_label_0(train), 0] = 1
     return replace(train, ignored=checked(ignored.tocsr()))
 
 
 def _weighed_label_0(train: Dataset, weight: float) -> Dataset:
-    carries = np.asarray(train.targets[:, [0]].sum(axis=1)).ravel() > 0
-    return replace(train, weights=np.where(carries, weight, train.weights).astype(np.float32))
+    weights = train.weights.copy()
+    weights[_rows_of_label_0(train)] = weight
+    return replace(train, weights=weights)
+
+
+def _rows_of_label_0(train: Dataset) -> np.ndarray:
+    return train.targets[:, [0]].nonzero()[0]
 
 
 def _judged_rows(kind: _Kind, train: Dataset) -> list[np.ndarray]:
-    """Places of the rows on which label 0 must not rank higher: those that carry it, and all rows.
+    """The rows on which label 0 must not rank higher: those that carry it, and all rows.
 
-    A network that is set to learn so few rows by heart has its word for these rows alone: what it says of
-    label 0 elsewhere hangs on its start.
+    A network that is set to learn so few rows by heart is judged on those that carry the label alone: what it
+    says of label 0 elsewhere depends on its initial weights.
     """
-    carries = np.flatnonzero(np.asarray(train.targets[:, [0]].sum(axis=1)).ravel())
-    return [carries] if kind.settings else [carries, np.arange(len(train))]
+    carriers = _rows_of_label_0(train)
+    return [carriers] if kind.settings else [carriers, np.arange(len(train))]
 
 
 def _rank_of(top: TopK, label: int, rows: np.ndarray) -> float:
-    """Mean position of a label over these rows, 0 is best; one past the end where it lacks."""
-    found = top.ids[rows] == label
-    return float(np.where(found.any(axis=1), found.argmax(axis=1), top.ids.shape[1]).mean())
+    """The mean place of a label over these rows, 0 is best; one past the end where it is missing."""
+    is_label = top.ids[rows] == label
+    return float(np.where(is_label.any(axis=1), is_label.argmax(axis=1), top.ids.shape[1]).mean())
 
 
 def _check_better_than_popularity(kind: _Kind, corpus: Corpus, top: TopK) -> None:
-    floor = _fitted(_Kind(models.get("popularity"), {}), corpus).predict(corpus.train.texts, 5)
+    floor = _Kind(models.get("popularity"), {}).learnt(corpus)
     mine, theirs = (metrics_at_k(t.ids, corpus.train.targets, None, (1,))["P@1"] for t in (top, floor))
-    if "texts" in kind.card.reads:
-        require(mine > theirs, f"P@1 on its training rows is {mine:.1f}, popularity has {theirs:.1f}")
-    else:
-        require(mine >= theirs, f"P@1 on its training rows is {mine:.1f}, popularity has {theirs:.1f}")
+    better = mine > theirs if "texts" in kind.card.reads else mine >= theirs
+    require(better, f"P@1 on its training rows is {mine:.1f}, popularity has {theirs:.1f}")
 
 
 def _same(a: TopK, b: TopK) -> bool:

@@ -1,4 +1,4 @@
-"""How a check speaks: one sentence, as an AssertionError that also stands under `python -O`."""
+"""`require`: an assertion that is also checked under `python -O`."""
 
 from __future__ import annotations
 

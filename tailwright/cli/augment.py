@@ -1,4 +1,4 @@
-"""`tailwright augment`: a corpus with the rows that an augmentation adds, for this or any other trainer."""
+"""`tailwright augment`: a corpus with the rows that augmentations add, for this or any other trainer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def augment(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what it will take: rows, time, memory, disk. Writes no OUT."),
+        typer.Option("--dry-run", help="Only forecast rows, time, memory and disk; OUT is not written."),
     ] = False,
     seed: Seed = 0,
     threads: Threads = None,
@@ -47,12 +47,12 @@ def augment(
 ) -> None:
     """Add training rows and write the corpus; validation and test rows stay as they are.
 
-    Methods at the batch door (see `tailwright augmenters`) make no rows: `tailwright train` has them.
+    Only methods at the rows door (see `tailwright augmenters`) add rows; `tailwright train` has the others.
 
-    Trainers that take hard labels only want `--binarise 0.5`; then nothing soft is left.
+    With `--binarise 0.5` a trainer that takes only hard labels can read the result.
 
     Methods that write texts with a language model take long: `--dry-run` measures a few steps and says how
-    long. What they have done is kept, so the same command goes on where it was killed.
+    long. Their work is kept, so after a kill the same command continues.
 
     Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
     """
@@ -72,14 +72,14 @@ def augment(
     if target is None and not dry_run:
         raise InputError("found no --out", expected="a folder to write, or --dry-run")
     check_format(to)
-    chosen = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
+    augmenters = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
     corpus = tw.read(path, seed=seed)
     if target is None or dry_run:
-        _forecast(out, corpus, chosen, seed)
+        _forecast(out, corpus, augmenters, seed)
         return
     rows_in = len(corpus.train)
     start = time.perf_counter()
-    for augmenter in chosen:
+    for augmenter in augmenters:
         corpus = tw.augment(corpus, augmenter, seed=seed)
     if binarise is not None:
         corpus = corpus.with_train(corpus.train.binarised(binarise))
@@ -103,7 +103,7 @@ def augment(
 
 
 def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: int) -> None:
-    """Say what each method will take; as all start from original rows, one changes nothing for another."""
+    """Say what each method will take; all start from original rows, so none depends on another."""
     from dataclasses import asdict
 
     import numba
@@ -111,7 +111,7 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
     from tailwright.augmentation import Forecast
     from tailwright.study.plan.estimate import in_words
 
-    said = {}
+    forecasts = {}
     for method in methods:
         name = method.card.name
         if method.settings.weight:
@@ -124,5 +124,5 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
         out.text(f"  about {forecast.memory_mb:,.0f} MB of memory, {forecast.disk_mb:,.1f} MB of disk")
         for line in forecast.lines:
             out.text(f"  {line}")
-        said[name] = {**asdict(forecast), "machine_hours": hours}
-    out.result({"rows_in": len(corpus.train), "forecast": said})
+        forecasts[name] = {**asdict(forecast), "machine_hours": hours}
+    out.result({"rows_in": len(corpus.train), "forecast": forecasts})

@@ -104,7 +104,7 @@ def show_metrics(out: Output, trials: dict[str, Trial], test_rows: int) -> None:
         out.table(
             [f"{column} by training rows of a label", *slices],
             [
-                [name, *(f"{t.metrics['slices'][part][column]:.2f}" for part in slices)]
+                [name, *(f"{t.metrics['slices'][slice_name][column]:.2f}" for slice_name in slices)]
                 for name, t in trials.items()
             ],
         )

@@ -51,9 +51,13 @@ def demo_page(
         test_rows=report.splits["test"].rows,
         overall=_table(COLUMNS, {name: [t.metrics[c] for c in COLUMNS] for name, t in trials.items()}),
         by_slice=_table(
-            [f"{part} {column}" for part in slices for column in SLICE_COLUMNS],
+            [f"{slice_name} {column}" for slice_name in slices for column in SLICE_COLUMNS],
             {
-                name: [trial.metrics["slices"][part][column] for part in slices for column in SLICE_COLUMNS]
+                name: [
+                    trial.metrics["slices"][slice_name][column]
+                    for slice_name in slices
+                    for column in SLICE_COLUMNS
+                ]
                 for name, trial in trials.items()
             },
         ),

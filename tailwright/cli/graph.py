@@ -142,14 +142,14 @@ def show_neighbours(
     out.text()
     out.text(f"{name} (id {labels.ids[column].as_py()}) is on {rows:,} training rows.")
     if rows == 0:
-        out.text("So it has no neighbours, and its text is annotated with itself alone.")
+        out.text("So it has no neighbours; its text is annotated with itself alone.")
     elif rows > settings.head_cut:
         out.text(f"That is more than {settings.head_cut:,} (--head-cut), so it has only itself.")
     else:
         walk = settings.method == "walk"
-        met = f"Of {settings.steps:,} hops from it" if walk else "Of all hops from it, on average,"
+        hops = f"{settings.steps:,} hops from it end" if walk else "hops from it end, on average"
         weights = (f"{edge.weight:,.0f}" if walk else f"{edge.weight:.2%}" for edge in edges)
-        out.text(f"{met} so many end at:")
+        out.text(f"Where {hops}:")
         out.table(
             ["label", "hops", "soft target", "rows", "shared rows"],
             [

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from tailwright.study.page.svg import Plot
 
 SPLIT_HEADER = ["split", "rows", "labels used", "labels a row", "words a text"]
+SPECIAL = {
+    "soft_rows": "rows with soft labels",
+    "weighted_rows": "rows with a weight of their own",
+    "augmented_rows": "augmented rows",
+    "ignored_pairs": "ignored pairs",
+    "excluded_pairs": "excluded pairs",
+}
+ODD = {
+    "empty_texts": "empty texts",
+    "rows_without_labels": "rows without labels",
+    "duplicate_texts": "texts that repeat an earlier one",
+}
 
 
 def inspect(
@@ -126,48 +138,30 @@ def rank_plot(counts: np.ndarray) -> Plot:
 
 def special_things(report: CorpusReport) -> list[str]:
     """What a corpus has besides texts and hard labels, one phrase each."""
-    phrases = []
-    for split, r in report.splits.items():
-        phrases += _counted(
-            split,
-            {
-                "rows with soft labels": r.soft_rows,
-                "rows with a weight of their own": r.weighted_rows,
-                "augmented rows": r.augmented_rows,
-                "ignored pairs": r.ignored_pairs,
-                "excluded pairs": r.excluded_pairs,
-            },
-        )
-    return phrases
+    return _of_splits(report, SPECIAL)
 
 
 def odd_things(report: CorpusReport) -> list[str]:
     """What is odd in a corpus, one phrase each; such rows are kept."""
-    phrases = []
-    for split, r in report.splits.items():
-        phrases += _counted(
-            split,
-            {
-                "empty texts": r.empty_texts,
-                "rows without labels": r.rows_without_labels,
-                "texts that repeat an earlier one": r.duplicate_texts,
-            },
-        )
-    labels = report.labels
-    phrases += _counted(
-        "labels",
-        {
-            "without text": labels.without_text,
-            "whose text repeats an earlier one": labels.duplicate_texts - max(labels.without_text - 1, 0),
-        },
-    )
+    phrases, labels = _of_splits(report, ODD), report.labels
+    repeated = labels.duplicate_texts - max(labels.without_text - 1, 0)
+    if labels.without_text:
+        phrases.append(f"labels: {labels.without_text:,} without text")
+    if repeated:
+        phrases.append(f"labels: {repeated:,} whose text repeats an earlier one")
     if report.texts_in_train_and_test:
         phrases.append(f"{report.texts_in_train_and_test:,} texts are in both train and test")
     return phrases
 
 
-def _counted(where: str, counts: dict[str, int]) -> list[str]:
-    return [f"{where}: {count:,} {what}" for what, count in counts.items() if count]
+def _of_splits(report: CorpusReport, words: dict[str, str]) -> list[str]:
+    """A phrase for each field of a split in `words` that is not zero."""
+    return [
+        f"{name}: {getattr(split, field):,} {what}"
+        for name, split in report.splits.items()
+        for field, what in words.items()
+        if getattr(split, field)
+    ]
 
 
 def _share(count: int, whole: int) -> str:

@@ -55,7 +55,7 @@ class Bags:
         return Bags(self.indptr[start : end + 1] - first, self.words[first:last], self.weights[first:last])
 
     def sum(self, table: np.ndarray) -> np.ndarray:
-        """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width), without a gradient."""
+        """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width); no gradient."""
         out = np.empty((len(self), table.shape[1]), dtype=np.float32)
         sum_rows(self.indptr, self.words, self.weights, table, out)
         return out
@@ -71,7 +71,7 @@ class EmbeddingBags(nn.Module):
         self._scratch = np.full(len(vectors), -1, dtype=np.int32)
 
     def forward(self, *bags: Bags) -> tuple[torch.Tensor, ...]:
-        """(rows, width) for each of `bags`. In training this is called once a batch, with all that it reads."""
+        """(rows, width) for each of `bags`. In training it is called once a batch, with all its bags."""
         words, numbered = share_words(bags, self._scratch)
         vectors = self.table(words)
         return tuple(bag_sum(vectors, some) for some in numbered)

@@ -35,7 +35,7 @@ class BagJoiner:
         return BagJoiner(rows, others, idf, np.array([0, words, features.columns], dtype=np.int64))
 
     def take(self, rows: np.ndarray, appended: np.ndarray) -> Bags:
-        """The bags at `rows` (batch,), each joined with the text at `appended` (batch,); -1 appends nothing."""
+        """The bags at `rows` (batch,), each joined with the text at `appended` (batch,), -1 for none."""
         if not (appended >= 0).any():
             return self.rows.take(rows)
         mine, others = self.rows, self.others

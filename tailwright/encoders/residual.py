@@ -1,9 +1,10 @@
-"""A linear layer under a spectral norm, W x / s + b with s the largest singular value of W, and a residual layer.
+"""A linear layer under a spectral norm, and the residual layer made of it.
 
-In training every forward pass takes one step of power iteration towards s. The two vectors of that iteration
-are buffers, so a resumed training has the same s. W starts as the identity, whose s is 1, and b at zero.
-`torch.nn.utils.parametrizations.spectral_norm` computes the same, up to rounding, but starts from vectors
-that torch draws. A test compares the two.
+The layer is W x / s + b, with s the largest singular value of W. In training every forward pass takes one
+step of power iteration towards s. The two vectors of that iteration are buffers, so a resumed training has
+the same s. W starts as the identity, whose s is 1, and b at zero. Torch's own
+`torch.nn.utils.parametrizations.spectral_norm` computes the same up to rounding, but from vectors that torch
+draws; a test compares the two.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.dropout import kept_cells
+from tailwright.encoders.dropout import Dropout
 from tailwright.streams import stream
 
 
@@ -51,12 +52,9 @@ class SpectralResidual(nn.Module):
 
     def __init__(self, width: int, dropout: float, seed: int, name: str) -> None:
         super().__init__()
-        self.linear = SpectralLinear(width, seed, name)
-        self.dropout = dropout
+        self.linear, self.dropout = SpectralLinear(width, seed, name), Dropout(dropout)
 
-    def forward(self, x: torch.Tensor, random: np.random.Generator | None = None) -> torch.Tensor:
-        """(rows, width); without `random` nothing is dropped."""
-        branch = functional.relu(self.linear(x))
-        return x + (
-            branch if random is None else kept_cells(random, tuple(branch.shape), self.dropout) * branch
-        )
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(rows, width)."""
+        branch: torch.Tensor = self.dropout(functional.relu(self.linear(x)))
+        return x + branch

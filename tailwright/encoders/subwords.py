@@ -102,7 +102,7 @@ class SubwordTfIdf:
         return {piece: number for number, piece in enumerate(self.pieces.to_pylist())}
 
     def _beside(self, words: sparse.csr_array, tokens: Tokens, of_words: Pieces) -> sparse.csr_array:
-        """The matrix of words and, beside it, of the pieces that `of_words` lists for the words of `tokens`."""
+        """The matrix of words and, beside it, of pieces; `of_words` has those of the words of `tokens`."""
         left, shift = csr_parts(words), words.shape[1]
         scale = np.float32(self.settings.weight)
 
@@ -115,7 +115,7 @@ class SubwordTfIdf:
             put_side_by_side(*left, first, columns, weights, ends, shift, scale, indices, data, filled)
             return indices, data, filled
 
-        # Two arrays with room for all rows, filled block by block: joining blocks would take twice the memory.
+        # Two arrays with room for all rows, filled block by block: joining blocks takes twice the memory.
         room = len(words.data) + int(np.diff(of_words[0])[tokens.ids].sum())
         indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
         ends, at = [np.zeros(1, np.int64)], 0
@@ -147,7 +147,7 @@ class SubwordTfIdf:
 
 
 def cut_word(word: str, length: int) -> list[str]:
-    """The pieces of a word, in order: every run of `length` letters of the word, which is put between < and >.
+    """The pieces of a word, in order: every run of `length` letters of the word put between < and >.
 
     >>> cut_word("hats", 3), cut_word("a", 4), cut_word("hats", 0)
     (['<ha', 'hat', 'ats', 'ts>'], ['<a>'], [])

@@ -101,4 +101,5 @@ def _start(layer: nn.Conv1d | nn.Linear, random: np.random.Generator) -> None:
     shape = tuple(layer.weight.shape)
     bound = np.float32((6 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))) ** 0.5)
     layer.weight.copy_(torch.from_numpy(bound * (2 * random.random(shape, dtype=np.float32) - 1)))
+    assert layer.bias is not None
     nn.init.zeros_(layer.bias)

@@ -1,4 +1,4 @@
-"""Evaluation: rankings out of scores, metrics at k, the same by slice of the labels."""
+"""Evaluation: rankings from scores, metrics at k, and the same by slice of the labels."""
 
 from tailwright.evaluation.metrics import f1_by_label, metrics_at_k
 from tailwright.evaluation.ranking import TopK, top_k_of_scores

@@ -1,21 +1,21 @@
-"""Paired bootstrap over test rows and seeds: how far a difference of metrics could be chance.
+"""Paired bootstrap over test rows and seeds: whether a difference of metrics could be due to chance.
 
-Test rows are drawn anew, with replacement, and every side of a comparison is measured on the same draw; with
-several seeds these are drawn anew too. A metric is a ratio of sums over rows (`RowParts`), so in all draws
-it takes two products of row counts with parts: thousands of draws of many rankings take seconds, and
-all comparisons over the same rows share one `Draws`.
+Test rows are resampled with replacement, and both sides of a comparison are measured on the same sample; with
+several seeds, these are resampled too. A metric is a ratio of sums over rows (`RowParts`), so all samples
+take two products of row counts with the rows' contributions: thousands of samples of many rankings take
+seconds, and all comparisons over the same rows share one `Draws`.
 
-* The interval is the 95 % percentile interval of the drawn differences.
-* p comes from their standard error, two-sided and against the normal distribution, not from the share of
-  draws beyond zero: that share cannot fall below one over the number of draws, which would stop `holm` over
+* The interval is the 95 % percentile interval of the sampled differences.
+* p comes from their standard error, two-sided, by the normal distribution, not from the share of samples
+  beyond zero: that share cannot fall below one over the number of samples, which would disable `holm` over
   many comparisons.
-* Three values cannot be drawn anew in many ways. So seeds are drawn from a normal distribution that scatters
-  as they do, without the scatter of rows under each seed, which the draws of rows bring already. As few seeds
-  say little of their scatter, p and interval are those of Student's t where it matters: with degrees of
-  freedom after Welch and Satterthwaite. A single seed against several is taken to scatter as those do. Single
-  seeds on all sides say nothing of it: their difference is that of two trained models, not of two methods.
-* Signs of m rows can be flipped in 2^m ways, so m rows that differ cannot show a difference at p below
-  2^(1 - m). That is the least p there is; below six such rows the interval reaches zero.
+* Three values cannot be resampled in many ways. So seeds are drawn from a normal distribution with their
+  variance, less the variance of rows under each seed, which resampling rows already brings. As a few seeds
+  say little about their variance, p and interval follow Student's t where it matters, with degrees of freedom
+  after Welch and Satterthwaite. A single seed against several is assumed to vary as those do. Single seeds on
+  both sides say nothing about it: their difference is that of two trained models, not of two methods.
+* The signs of m rows can be flipped in 2^m ways, so m rows that differ cannot show a difference at p below
+  2^(1 - m). That is the smallest p; with fewer than six such rows, the interval reaches zero.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Difference:
-    """By how many points of percent a metric differs: mean over seeds, 95 % interval, two-sided p.
+    """By how many percentage points a metric differs: mean over seeds, 95 % interval, two-sided p.
 
-    `rows` are those that count in the metric, `seeds` the fewest on a side.
+    `rows` counts the rows that enter the metric, `seeds` the seeds on the side that has fewer.
     """
 
     metric: str
@@ -50,20 +50,20 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """ "better" or "worse" where p is below 0.05, "=" where chance may have done it."""
+        """ "better" or "worse" if p is below 0.05, "=" if chance may explain the difference."""
         if self.p >= LEVEL:
             return "="
         return "better" if self.mean > 0 else "worse"
 
     @property
     def in_words(self) -> str:
-        """The verdict for people who have not read what "=" means."""
+        """The verdict in words."""
         return "no clear difference" if self.verdict == "=" else self.verdict
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """`factor` times the mean over `seeds` of one metric: what contrasts are sums of."""
+    """A term of a contrast: `factor` times the mean of one metric over `seeds`."""
 
     factor: float
     seeds: Sequence[Drawn]
@@ -82,7 +82,7 @@ class Term:
         return self.factor * np.stack([seed.drawn[:, self.column] for seed in self.seeds], axis=1)
 
     def shares(self) -> np.ndarray:
-        """(rows,): what each row adds to the term, mean over seeds."""
+        """(rows,): what each row adds to the term, averaged over seeds."""
         return np.asarray(self.factor * np.mean([seed.shares[:, self.column] for seed in self.seeds], axis=0))
 
     def counted(self) -> np.ndarray:
@@ -92,20 +92,20 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class _Trainings:
-    """What differs by training and is drawn anew together: a contrast of paired seeds, or one term."""
+    """What varies by training and is resampled together: a contrast of paired seeds, or one term."""
 
     values: np.ndarray  # (seeds,)
-    drawn: np.ndarray  # (draws, seeds): the rows drawn anew
+    drawn: np.ndarray  # (draws, seeds): with rows resampled
 
     @property
     def seeds(self) -> int:
         return len(self.values)
 
     def variance(self) -> float:
-        """Between trainings, without what the rows bring into it; zero for one training.
+        """The variance between trainings, less that of rows; zero for one training.
 
-        Values of seeds differ by the seeds' own scatter, and by the scatter of rows under each seed. The
-        latter is what the draws of rows show already, so it is taken off.
+        The values of seeds vary by the seeds themselves and by the rows under each seed. Resampling rows
+        already shows the latter, so it is subtracted.
         """
         if self.seeds == 1:
             return 0.0
@@ -115,9 +115,9 @@ class _Trainings:
 
 
 def contrast(metric: str, terms: Sequence[Term]) -> Difference | None:
-    """A sum of terms over the same draws, such as a gain, or the difference of two gains; `metric` names it.
+    """A sum of terms over the same draws, such as a gain or the difference of two gains; `metric` names it.
 
-    Seeds are paired by position where all terms have equally many. None if a term has no row that counts.
+    Seeds are paired by position if all terms have equally many. None if a term has no row that counts.
     """
     counted = [term.counted() for term in terms]
     if not all(rows.any() for rows in counted):
@@ -126,8 +126,8 @@ def contrast(metric: str, terms: Sequence[Term]) -> Difference | None:
     numbers = [len(term.seeds) for term in terms]
     sides = [_Trainings(term.values(), term.drawn()) for term in terms]
     if len(set(numbers)) == 1:
-        whole = [np.sum([getattr(side, part) for side in sides], axis=0) for part in ("values", "drawn")]
-        sides = [_Trainings(*whole)]
+        columns = zip(*((side.values, side.drawn) for side in sides), strict=True)
+        sides = [_Trainings(*(np.sum(arrays, axis=0) for arrays in columns))]
     mean = float(sum(side.values.mean() for side in sides))
     drawn = np.sum([side.drawn.mean(axis=1) for side in sides], axis=0)
     drawn = drawn[~np.isnan(drawn)]
@@ -144,16 +144,16 @@ def contrast(metric: str, terms: Sequence[Term]) -> Difference | None:
 
 
 def difference(before: Sequence[Drawn], after: Sequence[Drawn], metric: str) -> Difference | None:
-    """By how much `after` is ahead of `before`, one `Drawn` a seed on each side."""
+    """By how much `after` is ahead of `before`, with one `Drawn` per seed on each side."""
     return contrast(metric, [Term(1.0, after, metric), Term(-1.0, before, metric)])
 
 
 def paired_bootstrap(
     before: Sequence[RowParts], after: Sequence[RowParts], draws: int = DRAWS, seed: int = 0
 ) -> dict[str, Difference]:
-    """The difference in each metric, one `RowParts` a seed on each side.
+    """The difference in each metric, with one `RowParts` per seed on each side.
 
-    A metric that no row counts in is left out.
+    A metric in which no row counts is left out.
 
     >>> was = RowParts(("P@1",), np.array([[0.0]] * 60 + [[1.0]] * 40), np.ones((100, 1)))
     >>> now = RowParts(("P@1",), np.array([[0.0]] * 40 + [[1.0]] * 60), np.ones((100, 1)))
@@ -163,14 +163,14 @@ def paired_bootstrap(
     """
     if not before or not after:
         raise ValueError(f"found {len(before)} and {len(after)} seeds, expected at least one on each side")
-    shared = Draws(len(before[0].found), draws, seed)
+    shared = Draws(len(before[0].achieved), draws, seed)
     was, now = ([Drawn.of(parts, shared) for parts in side] for side in (before, after))
-    found = {metric: difference(was, now, metric) for metric in before[0].metrics}
-    return {metric: gain for metric, gain in found.items() if gain is not None}
+    gains = {metric: difference(was, now, metric) for metric in before[0].metrics}
+    return {metric: gain for metric, gain in gains.items() if gain is not None}
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The ps adjusted for being many, after Holm: one below 0.05 is a finding among all of them.
+    """The p values adjusted for multiple comparisons, after Holm.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -182,19 +182,18 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def holm_adjusted(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences with p, and so the verdict, adjusted for being many."""
-    adjusted = holm([one.p for one in found])
-    return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
+def holm_adjusted(differences: Sequence[Difference]) -> list[Difference]:
+    """The same differences with p, and so the verdict, adjusted for multiple comparisons."""
+    adjusted = holm([one.p for one in differences])
+    return [replace(one, p=p) for one, p in zip(differences, adjusted, strict=True)]
 
 
 def _between_seeds(terms: Sequence[Term], sides: Sequence[_Trainings]) -> tuple[float, float]:
-    """The variance of a contrast that comes from its seeds, and how uncertain that is: half its own variance.
+    """The variance of a contrast that comes from its seeds, and its uncertainty: half its own variance.
 
-    A side of one seed is taken to scatter as the sides of several do. The uncertainty is measured by the
-    product of the variance with and without the rows' part in it: by the former alone, seeds that do not
-    scatter would cost many degrees of freedom; by the latter, seeds that happen to lie close would promise
-    too much.
+    A side of one seed is assumed to vary as the sides of several do. The uncertainty comes from the product
+    of the variance with and without that of rows: by the former alone, seeds that do not vary would cost many
+    degrees of freedom; by the latter alone, seeds that happen to lie close would promise too much.
     """
     factors = [term.factor for term in terms] if len(sides) > 1 else [1.0]
     pairs = list(zip(factors, sides, strict=True))
@@ -207,10 +206,10 @@ def _between_seeds(terms: Sequence[Term], sides: Sequence[_Trainings]) -> tuple[
     for factor, side in pairs:
         alone = side.seeds == 1
         freedom = sum(other.seeds - 1 for _, other in several) if alone else side.seeds - 1
-        own = factor**2 * usual if alone else side.variance() / side.seeds
+        variance = factor**2 * usual if alone else side.variance() / side.seeds
         measured = factor**2 * spread if alone else float(side.values.var(ddof=1)) / side.seeds
-        between += own
-        uncertain += own * measured / freedom
+        between += variance
+        uncertain += variance * measured / freedom
     return between, uncertain
 
 
@@ -222,7 +221,7 @@ def _two_sided(mean: float, variance: float, freedom: float) -> float:
 
 
 def _interval(drawn: np.ndarray, mean: float, freedom: float) -> tuple[float, float]:
-    """The percentiles, stretched away from the mean as Student's t is wider than the normal."""
+    """The percentiles, widened as Student's t is wider than the normal distribution."""
     if not len(drawn):
         return mean, mean
     inside = 1 - LEVEL / 2
@@ -232,6 +231,6 @@ def _interval(drawn: np.ndarray, mean: float, freedom: float) -> tuple[float, fl
 
 
 def _differing(shares: Sequence[np.ndarray]) -> int:
-    """How many rows add something else on one side than on the other, rounding apart."""
+    """How many rows contribute differently to the two sides, apart from rounding."""
     largest = max(float(np.abs(share).max(initial=0.0)) for share in shares)
     return int((np.abs(np.sum(shares, axis=0)) > 1e-6 * largest).sum())

@@ -1,4 +1,4 @@
-"""Two rankings of the same rows side by side: which rows and which labels show the difference."""
+"""Two rankings of the same rows: which rows and which labels show the difference."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tailwright.streams import stream
 
 @dataclass(frozen=True, eq=False)
 class TellingRows:
-    """Rows that show a difference: `rows` of them, drawn out of `better` and `worse` in their proportion."""
+    """Rows that show a difference, drawn in proportion from the `better` and `worse` ones."""
 
     rows: np.ndarray  # (shown,) int64, the better ones first
-    gained: np.ndarray  # (shown,) float64: right labels more (or fewer) than before
+    gained: np.ndarray  # (shown,) float64: how many more (or fewer) right labels than before
     better: int
     worse: int
 
@@ -35,13 +35,13 @@ def telling_rows(
     seed: int = 0,
     excluded: sparse.sparray | None = None,
 ) -> TellingRows:
-    """Rows whose number of right labels of `mask` among the first k differs, drawn by chance.
+    """Random rows whose number of right labels of `mask` among the first k differs.
 
-    So many of them are better and worse as among all such rows, and at least one of each if there are any:
-    a choice of the best cases would tell a fairy tale.
+    Better and worse rows are shown in proportion, at least one of each if there are any: the best cases alone
+    would mislead.
     """
     was, now = (
-        row_parts(top, truth, None, [f"P@{k}"], excluded, mask).found[:, 0] for top in (before, after)
+        row_parts(top, truth, None, [f"P@{k}"], excluded, mask).achieved[:, 0] for top in (before, after)
     )
     gained = k * (now - was)
     better, worse = np.flatnonzero(gained > 0), np.flatnonzero(gained < 0)
@@ -57,7 +57,7 @@ def telling_rows(
 
 
 def shares(one: int, other: int, count: int) -> tuple[int, int]:
-    """`count` places for two groups in proportion to their sizes; a group that is there gets a place.
+    """`count` places for two sets in proportion to their sizes; a set that is not empty gets a place.
 
     >>> shares(70, 30, 5), shares(999, 1, 5), shares(2, 0, 5), shares(0, 0, 5)
     ((4, 1), (4, 1), (2, 0), (0, 0))
@@ -74,16 +74,16 @@ def shares(one: int, other: int, count: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class LabelHits:
-    """How often each label was found by two rankings, and how often it could have been."""
+    """How often two rankings found each label, and how often they could have."""
 
     before: np.ndarray  # (labels,) float64: truth found among the first k
     after: np.ndarray  # (labels,) float64
-    there: np.ndarray  # (labels,) float64: truth there is
+    there: np.ndarray  # (labels,) float64: all its truth
 
     def most_changed(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """(labels that gained most, labels that lost most), at most `count` each, the largest change first.
 
-        Of equal changes, that of the label with less truth comes first: more of it changed.
+        Of equal changes, that of the label with less truth comes first.
         """
         change = self.after - self.before
         order = np.lexsort((np.arange(len(change)), self.there, -np.abs(change)))
@@ -97,7 +97,7 @@ def label_hits(
     k: int,
     excluded: sparse.sparray | None = None,
 ) -> LabelHits:
-    """Hits among the first k of each label, in both rankings.
+    """The hits of each label among the first k, in both rankings.
 
     >>> truth = sparse.csr_array(np.array([[1, 0], [1, 1]]))
     >>> hits = label_hits(np.array([[1], [1]]), np.array([[0], [0]]), truth, k=1)

@@ -1,4 +1,4 @@
-"""Draws of test rows with replacement, and the metrics of rankings in each: what the bootstrap is made of."""
+"""Draws of test rows with replacement, and the metrics of rankings in each, for the bootstrap."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tailwright.evaluation.row_parts import RowParts
 from tailwright.streams import stream
 
 DRAWS = 2000
-HELD_BYTES = 256 << 20  # row counts that are kept between comparisons; further draws are made again
+HELD_BYTES = 256 << 20  # row counts that are kept between comparisons; the rest is drawn again
 BLOCK_VALUES = 1 << 21  # row counts that are multiplied at once
 
 
 class Draws:
-    """Draws of `rows` rows out of as many, with replacement: one for all comparisons over the same rows.
+    """Draws of `rows` rows out of as many, with replacement, shared by all comparisons over the same rows.
 
-    Draw d is a stream of its own, so a larger number of draws begins with the same ones.
+    Draw d has its own stream, so a larger number of draws starts with the same ones.
     """
 
     def __init__(self, rows: int, draws: int = DRAWS, seed: int = 0) -> None:
@@ -46,7 +46,7 @@ class Draws:
     def _counts(self, start: int, end: int) -> np.ndarray:
         """(draws, rows): how often draws `start`..`end` have each row.
 
-        A byte will do: that a row is drawn more than 255 times has a chance of one in 255 factorial.
+        A byte suffices: the probability that a row is drawn more than 255 times is one in 255 factorial.
         """
         counts = np.empty((end - start, self.rows), dtype=np.uint8)
         for draw in range(start, end):
@@ -56,15 +56,15 @@ class Draws:
 
     @cached_property
     def normal(self) -> np.ndarray:
-        """(draws,) standard normal: how far the seeds of each draw are off."""
+        """(draws,) standard normal: the deviation of the seeds in each draw."""
         return stream(self.seed, "bootstrap-seeds").standard_normal(self.draws)
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One ranking's metrics as they are, and in every draw (NaN where none of a draw's rows counts).
+    """One ranking's metrics on all rows, and in every draw (NaN if none of a draw's rows counts).
 
-    Of the rows only what tells two rankings apart is kept, so that many rankings fit into memory.
+    Of the rows, only what tells two rankings apart is kept, so that many rankings fit into memory.
     """
 
     metrics: tuple[str, ...]
@@ -77,17 +77,17 @@ class Drawn:
     @staticmethod
     def of(parts: RowParts, draws: Draws) -> Drawn:
         """Measure `parts` in every draw."""
-        if len(parts.found) != draws.rows:
-            raise ValueError(f"parts have {len(parts.found)} rows, expected {draws.rows}")
+        if len(parts.achieved) != draws.rows:
+            raise ValueError(f"parts have {len(parts.achieved)} rows, expected {draws.rows}")
         count = len(parts.metrics)
-        totals = draws.totals(np.concatenate([parts.found, parts.possible], axis=1))
-        found, possible = totals[:, :count], totals[:, count:]
+        totals = draws.totals(np.concatenate([parts.achieved, parts.possible], axis=1))
+        achieved, possible = totals[:, :count], totals[:, count:]
         whole = parts.possible.sum(axis=0)
         return Drawn(
             parts.metrics,
             draws,
-            ratio(parts.found.sum(axis=0), whole),
-            np.where(possible > 0, ratio(found, possible), np.nan),
-            np.divide(parts.found, np.where(whole > 0, whole, 1.0)).astype(np.float32),
+            ratio(parts.achieved.sum(axis=0), whole),
+            np.where(possible > 0, ratio(achieved, possible), np.nan),
+            np.divide(parts.achieved, np.where(whole > 0, whole, 1.0)).astype(np.float32),
             parts.possible > 0,
         )

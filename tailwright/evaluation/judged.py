@@ -1,4 +1,4 @@
-"""`Judged`: rankings and truth, checked and cut, in the form that the metrics add up."""
+"""`Judged`: rankings and truth, checked and cut, as the metrics need them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tailwright.evaluation.ranking import PADDING, TopK, canonical, excluded_parts, for_kernel
+from tailwright.evaluation.ranking import PADDING, TopK, canonical, excluded_arrays, for_kernel
+from tailwright.kernels.metrics import cut_rankings, zero_pairs
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Rankings without padding and excluded pairs, beside the truth without excluded pairs.
+    """Rankings without padding and excluded pairs, and the truth without excluded pairs; made by `judge`.
 
-    Made by `judge`. `truth` has sorted indices; a value of zero means "not true". No ranking can be longer
-    than the number of labels, so `ends` are the `ks` cut to it: k = 10**9 costs no memory.
+    `truth` has sorted indices; zero means "not true". No ranking is longer than the number of labels, so
+    `ends` are the `ks` capped at it: k = 10**9 costs no memory.
     """
 
     ks: tuple[int, ...]  # ascending
@@ -42,15 +43,13 @@ def judge(
     excluded: sparse.sparray | None,
 ) -> Judged:
     """Check everything that a caller can get wrong, then cut the rankings and the truth."""
-    from tailwright.kernels.metrics import cut_rankings, zero_pairs
-
     ks = _checked_ks(ks)
     values = _checked_truth(truth)
     rows, labels = values.shape
     ids = _checked_ids(top_ids, rows, labels)
     if weights is not None:
         weights = _checked_weights(weights, labels)
-    skip_indptr, skip_indices = excluded_parts(excluded, values.shape)
+    skip_indptr, skip_indices = excluded_arrays(excluded, values.shape)
     ends = np.minimum(np.array(ks, dtype=np.int64), labels)
     cut = np.full((rows, min(int(ends[-1]), ids.shape[1])), PADDING, dtype=np.int32)
     repeated = np.full(rows, PADDING, dtype=np.int32)
@@ -73,7 +72,7 @@ def _checked_ks(ks: Sequence[int]) -> tuple[int, ...]:
 
 
 def _checked_truth(truth: sparse.sparray) -> sparse.csr_array:
-    """A copy with float64 values that the caller never sees, so that excluded pairs can be zeroed in it."""
+    """A copy with float64 values, in which excluded pairs can be zeroed."""
     if not sparse.issparse(truth) or truth.ndim != 2:
         raise ValueError(f"truth must be a sparse matrix (rows, labels), got {type(truth).__name__}")
     if truth.shape[0] == 0:
@@ -86,7 +85,7 @@ def _checked_truth(truth: sparse.sparray) -> sparse.csr_array:
     if not in_range.all():
         raise ValueError(f"truth must be in [0, 1], got {values[~in_range][0]}")
     copy = sparse.csr_array(csr.shape, dtype=np.float64)
-    # Set part by part: the constructor would narrow indptr to int32, and the kernels take one type only.
+    # Set one by one: the constructor would narrow indptr to int32, and the kernels take one type only.
     copy.data, copy.indices, copy.indptr = values, csr.indices.astype(np.int32), csr.indptr.astype(np.int64)
     return copy
 

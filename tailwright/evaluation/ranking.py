@@ -1,4 +1,4 @@
-"""Rankings: the best k labels of each row out of a sparse or dense block of scores."""
+"""Rankings: the best k labels of each row from sparse or dense scores."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tailwright.kernels.ranking import top_k_dense, top_k_sparse
+
 PADDING = -1
 
 
@@ -15,7 +17,7 @@ PADDING = -1
 class TopK:
     """The best k labels of each row, best first.
 
-    | column | type | where a row has fewer than k |
+    | column | type | if a row has fewer than k |
     |---|---|---|
     | `ids` | int32 (rows, k) | -1 |
     | `scores` | float32 (rows, k) | minus infinity |
@@ -41,19 +43,19 @@ class TopK:
         return int(self.ids.shape[1])
 
     @staticmethod
-    def concat(parts: Sequence[TopK]) -> TopK:
-        """The rows of all parts, in order: how block after block becomes one ranking."""
-        return TopK(np.concatenate([p.ids for p in parts]), np.concatenate([p.scores for p in parts]))
+    def concat(blocks: Sequence[TopK]) -> TopK:
+        """The rows of all blocks, in order."""
+        return TopK(np.concatenate([b.ids for b in blocks]), np.concatenate([b.scores for b in blocks]))
 
 
 def top_k_of_scores(
     scores: sparse.sparray | sparse.spmatrix | np.ndarray, k: int, excluded: sparse.sparray | None = None
 ) -> TopK:
-    """The k best labels of each row: a higher score first, and among equal scores the smaller id.
+    """The k best labels of each row: higher scores first, among equal scores the smaller id.
 
-    Of a sparse matrix only stored entries can be ranked, and a stored zero is one of them; of a dense block,
-    every column. Minus infinity is a score like any other. `excluded` pairs leave before the k are counted,
-    so a row still gets k labels if it has them. NaN is refused.
+    Of a sparse matrix only stored entries are ranked, stored zeros included; of a dense one, every column.
+    Minus infinity is a score like any other. `excluded` pairs are removed before the k are counted, so a row
+    still gets k labels if it has them. NaN is refused.
 
     >>> block = np.array([[0.2, 0.9, 0.9, 0.1]], dtype=np.float32)
     >>> top_k_of_scores(block, 2).ids.tolist()
@@ -61,8 +63,6 @@ def top_k_of_scores(
     >>> top_k_of_scores(block, 2, excluded=sparse.csr_array(np.array([[0, 1, 0, 0]]))).ids.tolist()
     [[2, 0]]
     """
-    from tailwright.kernels.ranking import top_k_dense, top_k_sparse
-
     if k < 1:
         raise ValueError(f"k must be >= 1, got {k}")
     if not sparse.issparse(scores):
@@ -72,8 +72,8 @@ def top_k_of_scores(
     rows, labels = scores.shape
     if labels >= 2**31:
         raise ValueError(f"scores has {labels} labels, expected fewer than 2**31")
-    skip_indptr, skip_indices = excluded_parts(excluded, (rows, labels))
-    # Ranked in the precision given: rounding float64 to float32 first would make ties.
+    skip_indptr, skip_indices = excluded_arrays(excluded, (rows, labels))
+    # Ranked in the given precision: rounding float64 to float32 first would create ties.
     precision = np.float32 if scores.dtype in (np.float32, np.float16) else np.float64
     ids = np.full((rows, k), PADDING, dtype=np.int32)
     best = np.full((rows, k), -np.inf, dtype=precision)
@@ -98,7 +98,7 @@ def top_k_of_scores(
 
 
 def canonical(matrix: sparse.sparray | sparse.spmatrix, name: str) -> sparse.csr_array:
-    """`matrix` as CSR with sorted indices; the same pair stored twice is refused."""
+    """`matrix` as CSR with sorted indices; a pair that is stored twice is refused."""
     csr = sparse.csr_array(matrix)
     if not csr.has_sorted_indices:
         csr = csr.sorted_indices()
@@ -107,8 +107,8 @@ def canonical(matrix: sparse.sparray | sparse.spmatrix, name: str) -> sparse.csr
     return csr
 
 
-def excluded_parts(excluded: sparse.sparray | None, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """(indptr, sorted indices) of the pairs to leave out; a stored zero leaves nothing out."""
+def excluded_arrays(excluded: sparse.sparray | None, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """(indptr, sorted indices) of the pairs to leave out; stored zeros do not count."""
     if excluded is None:
         return np.zeros(shape[0] + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     if excluded.shape != shape:
@@ -121,5 +121,5 @@ def excluded_parts(excluded: sparse.sparray | None, shape: tuple[int, int]) -> t
 
 
 def for_kernel(array: np.ndarray, dtype: type) -> np.ndarray:
-    """`array` as the one type a kernel is compiled for; read-only is another type, so that is copied."""
+    """`array` as the one type a kernel is compiled for; read-only, which is another type, is copied."""
     return np.require(array, dtype, ["C", "W"])

@@ -1,13 +1,13 @@
-"""The same metrics for a part of the labels: head, torso, tail, unseen.
+"""The same metrics for a slice of the labels: head, torso, tail, unseen.
 
 What is restricted, and why:
 
-* Truth and hits are restricted to the slice's labels; the ranking stays whole. A user sees one list, so a
-  tail label that head labels push below place k is missed, and the slice must say so.
-* Rows without a label of the slice are left out of means over rows. Nothing could be found in them, and with
-  them a slice's figures would mostly tell how rare the slice is. `rows` says how many are left.
-* F1-macro and Coverage are means over the slice's labels and see all rows: a tail label wrongly ranked in a
-  row that has no tail label is an error of that tail label.
+* Truth and hits are restricted to the slice's labels; the ranking is not. A user sees one list, so a tail
+  label that head labels push below place k is missed, and the slice must show it.
+* Rows without a label of the slice are left out of means over rows. There is nothing to find in them, and a
+  slice's figures would mostly show how rare the slice is. `rows` says how many remain.
+* F1-macro and Coverage are means over the slice's labels and use all rows: a tail label that is wrongly
+  ranked in a row without tail labels is an error of that tail label.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scipy import sparse
 from tailwright.evaluation.judged import judge
 from tailwright.evaluation.metrics import add_up_rows, by_key, count_labels, ratio, row_metrics
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.metrics import HITS, WEIGHTED_BEST, WEIGHTED_HITS
 
 
 def sliced_metrics(
@@ -32,13 +33,11 @@ def sliced_metrics(
 ) -> dict[str, dict[str, float]]:
     """`metrics_at_k` for each slice; `slices` maps a name to a bool mask over labels (`head_torso_tail`).
 
-    Beside the metrics each slice has `rows` (rows with a true label of the slice), `labels` (labels of the
-    slice that occur in the truth), and how many points of the overall P@k and PSP@k its hits bring:
+    Besides the metrics, each slice has `rows` (rows with a true label of the slice), `labels` (labels of the
+    slice that occur in the truth), and how many points of the overall P@k and PSP@k its hits contribute:
     `P-part@k` and `PSP-part@k`, which add up to the overall figures if every label is in exactly one slice.
-    A slice that no row has a label of has no means: its metrics are left out, its parts are 0.
+    A slice without rows has no means: its metrics are left out, and its contributions are 0.
     """
-    from tailwright.kernels.metrics import HITS, WEIGHTED_BEST, WEIGHTED_HITS
-
     judged = judge(top_ids, truth, inverse_propensity, ks, excluded)
     masks = {name: checked_mask(name, mask, judged.labels) for name, mask in slices.items()}
     whole = add_up_rows(judged, judged.truth.data)
@@ -47,20 +46,20 @@ def sliced_metrics(
     result: dict[str, dict[str, float]] = {}
     for name, mask in masks.items():
         values = np.where(mask[judged.truth.indices], judged.truth.data, 0.0)
-        part = add_up_rows(judged, values)
-        found = {"P-part": 100.0 * part.sums[HITS] / (judged.rows * k)}
+        rows = add_up_rows(judged, values)
+        metrics = {"P-part": 100.0 * rows.sums[HITS] / (judged.rows * k)}
         if judged.weights is not None:
-            found["PSP-part"] = ratio(part.sums[WEIGHTED_HITS], whole.sums[WEIGHTED_BEST])
-        if part.rows_with_truth:
-            found |= row_metrics(judged, part.sums, part.rows_with_truth)
-            found |= {"F1-macro": labels.macro_f1(mask), "Coverage": labels.coverage(mask)}
-        sizes = {"rows": part.rows_with_truth, "labels": int((labels.mass[mask] > 0).sum())}
-        result[name] = sizes | by_key(judged.ks, found)
+            metrics["PSP-part"] = ratio(rows.sums[WEIGHTED_HITS], whole.sums[WEIGHTED_BEST])
+        if rows.rows_with_truth:
+            metrics |= row_metrics(judged, rows.sums, rows.rows_with_truth)
+            metrics |= {"F1-macro": labels.macro_f1(mask), "Coverage": labels.coverage(mask)}
+        sizes = {"rows": rows.rows_with_truth, "labels": int((labels.mass[mask] > 0).sum())}
+        result[name] = sizes | by_key(judged.ks, metrics)
     return result
 
 
 def checked_mask(name: str, mask: np.ndarray, labels: int) -> np.ndarray:
-    """`mask` if it says yes or no for each label; `name` is the slice's."""
+    """`mask` if it is a bool for each label; `name` is the slice's, for the error."""
     checked = np.asarray(mask)
     if checked.dtype != np.bool_ or checked.shape != (labels,):
         raise ValueError(f"slice {name!r} must be bool ({labels},), got {checked.dtype} {checked.shape}")

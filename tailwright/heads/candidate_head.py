@@ -8,7 +8,7 @@ width is ever held.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,16 +48,16 @@ class CandidateHead(nn.Module):
     def forward(self, queries: torch.Tensor, candidates: CandidateLists) -> torch.Tensor:
         """The loss of `queries` (batch, width)."""
         labels, places = number_locally(candidates.labels, self._scratch)
-        local = CandidateLists(candidates.starts, places, candidates.targets, candidates.weights)
-        return candidate_loss(queries, self.table(labels), local)
+        rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+        return candidate_loss(rows, self.table(labels), replace(candidates, labels=places))
 
     def scores(self, queries: np.ndarray, lists: np.ndarray) -> np.ndarray:
         """(rows, listed): the logits of the listed labels, minus infinity where a list is padded."""
         listed = lists >= 0
         starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1), dtype=np.int64)])
         logits = np.empty(int(starts[-1]), dtype=np.float32)
-        ones = np.ones((len(queries), 1), np.float32)
-        pair_scores(starts, lists[listed], np.concatenate([queries, ones], 1), self.table.array, logits)
+        rows = np.concatenate([queries, np.ones((len(queries), 1), np.float32)], 1)
+        pair_scores(starts, lists[listed], rows, self.table.array, logits)
         scores = np.full(lists.shape, -np.inf, dtype=np.float32)
         scores[listed] = logits
         return scores
@@ -109,15 +109,14 @@ def vectors_and_biases(labels: int, width: int, seed: int, name: str) -> np.ndar
     return (2 * drawn - 1) / np.float32(width**0.5)
 
 
-def candidate_loss(queries: torch.Tensor, table: torch.Tensor, candidates: CandidateLists) -> torch.Tensor:
-    """The loss of `queries` (batch, width); candidates are rows of `table` (labels, width + 1)."""
-    rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+def candidate_loss(rows: torch.Tensor, table: torch.Tensor, candidates: CandidateLists) -> torch.Tensor:
+    """The loss of `rows` (batch, n), whose candidates are places in `table` (labels, n)."""
     loss: torch.Tensor = _CandidateLoss.apply(rows, table, candidates)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _CandidateLoss(torch.autograd.Function):
-    """The gradients are made along with the loss, while a label's vector is at hand, and kept for `backward`."""
+    """The gradients are made along with the loss, while a label's vector is at hand, for `backward`."""
 
     @staticmethod
     def forward(

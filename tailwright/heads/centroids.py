@@ -1,7 +1,7 @@
-"""Label centroids: the mean vector of a label's points, and several of them for labels with very many points.
+"""Label centroids: the mean vector of a label's points, and several of them for labels on very many points.
 
-One mean of thousands of points of a head label lies near none of them. Such labels get more centroids, found
-by spherical k-means among their points.
+The mean of a head label's thousands of points lies near none of them. Such labels get additional centroids
+by spherical k-means.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ITERATIONS = 50
 
 @dataclass(frozen=True, eq=False)
 class Centroids:
-    """`owners[i]` is the label that vector i stands for; each label with points has at least one."""
+    """`owners[i]` is the label of vector i; each label with points has at least one."""
 
     vectors: np.ndarray  # (centroids, width) float32
     owners: np.ndarray  # (centroids,) int32
@@ -44,32 +44,31 @@ def label_centroids(
     means = (by_label @ vectors)[owners] / weights[owners, None]
     points = np.diff(by_label.indptr)
     crowded = owners[points[owners] >= from_points] if several > 1 else owners[:0]
-    more = [
+    additional = [
         _k_means(
             vectors[by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]], several, seed
         )
         for label in crowded
     ]
+    counts = [len(centroids) for centroids in additional]
     return Centroids(
-        np.concatenate([means, *more]).astype(np.float32),
-        np.concatenate([owners, np.repeat(crowded, [len(part) for part in more]).astype(np.int32)]),
+        np.concatenate([means, *additional]).astype(np.float32),
+        np.concatenate([owners, np.repeat(crowded, counts).astype(np.int32)]),
     )
 
 
 def _k_means(points: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """(at most `clusters`, width): directions of the clusters of some points."""
+    """(at most `clusters`, width): the directions of the clusters of `points`."""
     units = unit_rows(points)
     best, best_similarity = units[:0], -np.inf
     for start in range(STARTS):
-        chosen = stream(seed, "label-centroids", start).permutation(len(units))[:clusters]
-        centroids = units[chosen]
+        first = stream(seed, "label-centroids", start).permutation(len(units))[:clusters]
+        centroids = units[first]
         nearest = np.full(len(units), -1)
         for _ in range(ITERATIONS):
-            similarity = units @ centroids.T
-            found = similarity.argmax(axis=1)
-            if np.array_equal(found, nearest):
+            before, nearest = nearest, (units @ centroids.T).argmax(axis=1)
+            if np.array_equal(before, nearest):
                 break
-            nearest = found
             ones = np.ones(len(units), np.float32)
             member = sparse.csr_array((ones, (nearest, np.arange(len(units)))), (len(centroids), len(units)))
             sums = unit_rows(member @ units)

@@ -37,9 +37,10 @@ class ClusterHead(nn.Module):
 
 
 def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s, with s = rows @ table.T.
+    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s.
 
-    rows: (batch, n), table: (clusters, n). Ignored cells give neither loss nor gradient.
+    s = rows @ table.T are the logits: rows (batch, n), table (clusters, n). Ignored cells give neither loss
+    nor gradient.
     """
     loss: torch.Tensor = _ClusterLoss.apply(rows, table, targets.learnt())  # type: ignore[no-untyped-call]
     return loss

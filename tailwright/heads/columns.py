@@ -52,13 +52,18 @@ class Columns:
         """
         if self._table_rows is None:
             return table[start:end]
-        return table[self._table_rows[..., start:end]]
+        places = self._table_rows[..., start:end]
+        if not len(table):  # all is padding
+            return table.new_zeros(*places.shape, *table.shape[1:])
+        return table[places]
 
     def put(self, total: torch.Tensor, start: int, end: int, gradient: torch.Tensor, scale: float) -> None:
         """Add `scale` times the gradient of what `take` gave to that of the table, once for each block."""
         gradient = gradient.to(total.dtype)  # before it is scaled, which might be too small for float16
         if self._table_rows is None:
             torch.mul(gradient, scale, out=total[start:end])
+            return
+        if not len(total):
             return
         places = self._table_rows[..., start:end]
         flat = gradient.reshape(places.numel(), *gradient.shape[places.dim() :])

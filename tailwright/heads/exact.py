@@ -1,6 +1,6 @@
 """Exact search: the labels with the largest dot product with each text's vector, in blocks of both.
 
-Each block of texts is multiplied with one block of labels after the other, and only the best k of each are
+Each block of texts is multiplied with one block of labels after the other, and only the k best of each are
 kept, so memory does not grow with the number of labels.
 """
 
@@ -38,15 +38,15 @@ def _scores(queries: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def _best(queries: np.ndarray, blocks: list[np.ndarray], k: int) -> TopK:
     """One block of queries against all blocks of labels."""
-    found = []
+    tops = []
     for number, block in enumerate(blocks):
         top = top_k_of_scores(_scores(queries, block), k)
         shift = np.where(top.ids >= 0, number * LABELS_A_BLOCK, 0).astype(np.int32)
-        found.append(TopK(top.ids + shift, top.scores))
-    if len(found) == 1:
-        return found[0]
-    # Columns stand in the order of the label ids where scores are equal, so ties still go by smaller id.
-    ids = np.concatenate([top.ids for top in found], axis=1)
-    scores = np.concatenate([top.scores for top in found], axis=1)
+        tops.append(TopK(top.ids + shift, top.scores))
+    if len(tops) == 1:
+        return tops[0]
+    # Where scores are equal, columns are in the order of the label ids, so ties still go by smaller id.
+    ids = np.concatenate([top.ids for top in tops], axis=1)
+    scores = np.concatenate([top.scores for top in tops], axis=1)
     merged = top_k_of_scores(scores, k)
     return TopK(np.take_along_axis(ids, merged.ids.astype(np.int64), axis=1), merged.scores)

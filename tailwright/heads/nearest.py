@@ -2,13 +2,13 @@
 
 | method | is |
 |---|---|
-| exact | blocked matrix products over all points; nothing to build |
-| hnsw | a navigable graph (the package usearch): slow to build, then few points are looked at for a query |
+| exact | matrix products with all points, in blocks; nothing to build |
+| hnsw | a navigable graph (the package usearch): slow to build, then a query looks at few points |
 | auto | exact up to `EXACT_POINTS` points, above that hnsw where usearch is installed |
 
 Measured on 41,673 centroids of 300 numbers, 4,000 queries for 400 neighbours each, two threads on a machine
 shared with other work: exact 4.9 s; hnsw (32 links, 400 points in sight) 14.4 s for 87 % of the neighbours,
-after 25 s of building. The cost of exact search grows with the points, that of a graph hardly: hence "auto".
+after 25 s of building. Exact search costs more with more points, a graph hardly does: hence "auto".
 
 The graph is built by one thread, since its shape depends on the order of insertion and a resumed training
 must find the same neighbours again; it is searched by all threads.
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numba import get_num_threads
@@ -27,37 +27,34 @@ from numba import get_num_threads
 from tailwright.errors import MissingExtraError
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.exact import exact_top_k
+from tailwright.heads.shortlist_settings import SearchMethod
 from tailwright.labels.vectors import unit_rows
+from tailwright.settings import Settings, setting
 
 if TYPE_CHECKING:
     from usearch.index import Index
-
-Method = Literal["auto", "exact", "hnsw"]
 
 EXACT_POINTS = 200_000
 ROWS_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class GraphShape:
-    """Links of a point, and how many points are kept in sight while building and while searching."""
+class GraphShape(Settings):
+    """How dense a graph is, and how thoroughly it is built and searched."""
 
-    links: int = 100
-    build: int = 300
-    search: int = 400
-
-    def __post_init__(self) -> None:
-        for name in ("links", "build", "search"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+    links: int = setting(100, "links of a point", least=1)
+    build: int = setting(300, "points kept in sight while it is built", least=1)
+    search: int = setting(400, "points kept in sight while it is searched", least=1)
 
 
 class Neighbours:
-    """The points (points, width) to search among; of those without a direction none is ever near."""
+    """The points (points, width) to search among; a point without a direction is near to nothing."""
 
-    def __init__(self, points: np.ndarray, method: Method = "auto", shape: GraphShape | None = None) -> None:
-        if method not in get_args(Method):
-            raise ValueError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
+    def __init__(
+        self, points: np.ndarray, method: SearchMethod = "auto", shape: GraphShape | None = None
+    ) -> None:
+        if method not in get_args(SearchMethod):
+            raise ValueError(f"method must be one of {', '.join(get_args(SearchMethod))}, got {method!r}")
         if method == "auto":
             approximate = len(points) > EXACT_POINTS and find_spec("usearch") is not None
             method = "hnsw" if approximate else "exact"
@@ -70,37 +67,37 @@ class Neighbours:
             self._units = self._units[self._pointing]
 
     def search(self, queries: np.ndarray, k: int) -> TopK:
-        """The k points of the largest cosine with each of `queries` (rows, width); fewer give padding.
+        """The k points of the largest cosine with each of `queries` (rows, width), best first.
 
-        A query without a direction is near to nothing.
+        Where there are fewer points, a row is padded. A query without a direction is near to nothing.
         """
         if k < 1:
             raise ValueError(f"k must be >= 1, got {k}")
         units = unit_rows(queries)
-        found = self._graph_top_k(units, k) if self.method == "hnsw" else self._exact_top_k(units, k)
-        lost = (np.abs(units).max(axis=1, initial=0) == 0)[:, None] | (found.ids < 0)
-        ids = self._pointing[np.where(lost, 0, found.ids)] if len(self._pointing) else found.ids
-        return TopK(np.where(lost, -1, ids).astype(np.int32), np.where(lost, -np.inf, found.scores))
+        top = self._graph_top_k(units, k) if self.method == "hnsw" else self._exact_top_k(units, k)
+        missing = (np.abs(units).max(axis=1, initial=0) == 0)[:, None] | (top.ids < 0)
+        ids = self._pointing[np.where(missing, 0, top.ids)] if len(self._pointing) else top.ids
+        return TopK(np.where(missing, -1, ids).astype(np.int32), np.where(missing, -np.inf, top.scores))
 
     def _exact_top_k(self, units: np.ndarray, k: int) -> TopK:
-        held = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
-        return _widened(exact_top_k(units, self._units, held), k)
+        most = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
+        return _widened(exact_top_k(units, self._units, most), k)
 
     def _graph_top_k(self, units: np.ndarray, k: int) -> TopK:
-        held = min(k, len(self._units))
-        if not held or not len(units):
+        most = min(k, len(self._units))
+        if not most or not len(units):
             return _widened(exact_top_k(units, self._units[:0], 1), k)
-        parts = []
+        blocks = []
         for start in range(0, len(units), ROWS_A_BLOCK):
             block = units[start : start + ROWS_A_BLOCK]
-            # Of a single query usearch gives matches of another type, so such a one is asked twice.
-            asked = np.repeat(block, 2, axis=0) if len(block) == 1 else block
-            matches: Any = self._graph.search(asked, held, threads=get_num_threads())
-            missing = np.arange(held) >= matches.counts[: len(block), None]
+            # For a single query usearch gives matches of another type, so it is asked twice.
+            queries = np.repeat(block, 2, axis=0) if len(block) == 1 else block
+            matches: Any = self._graph.search(queries, most, threads=get_num_threads())
+            missing = np.arange(most) >= matches.counts[: len(block), None]
             ids = np.where(missing, -1, matches.keys[: len(block)].astype(np.int32))
-            near = np.where(missing, -np.inf, 1 - matches.distances[: len(block)])
-            parts.append(TopK(ids, near))
-        return _widened(TopK.concat(parts), k)
+            cosines = np.where(missing, -np.inf, 1 - matches.distances[: len(block)])
+            blocks.append(TopK(ids, cosines))
+        return _widened(TopK.concat(blocks), k)
 
     @cached_property
     def _graph(self) -> Index:
@@ -122,7 +119,7 @@ def nearest(
     queries: np.ndarray,
     points: np.ndarray,
     k: int,
-    method: Method = "auto",
+    method: SearchMethod = "auto",
     shape: GraphShape | None = None,
 ) -> TopK:
     """The k points nearest to each query by cosine, for a single search.
@@ -135,6 +132,6 @@ def nearest(
 
 
 def _widened(top: TopK, k: int) -> TopK:
-    """The same lists padded up to k."""
+    """The same lists padded to k."""
     more = ((0, 0), (0, k - top.k))
     return TopK(np.pad(top.ids, more, constant_values=-1), np.pad(top.scores, more, constant_values=-np.inf))

@@ -18,7 +18,7 @@ from tailwright.heads.shortlist import weighted_sum
 
 
 def reranked(ranking: TopK, logits: np.ndarray, weight: float) -> TopK:
-    """`weight` times a reranker's `logits` of the ranking's labels, plus 1 - `weight` times its own scores."""
+    """`weight` times a reranker's `logits` of the ranked labels, plus 1 - `weight` times their scores."""
     share = np.float32(weight)
     mixed = np.where(ranking.ids >= 0, share * logits + (1 - share) * ranking.scores, -np.inf)
     return TopK(ranking.ids, mixed)

@@ -83,7 +83,7 @@ class Shortlister:
 
 
 def weighted_sum(lists: Sequence[TopK], weights: Sequence[float], labels: int, k: int) -> TopK:
-    """The k best labels of each row by the weighted sum of lists; a list counts 0 for labels that it lacks."""
+    """The k best labels of each row by the weighted sum of lists; a list counts 0 for what it lacks."""
     width = max(top.k for top in lists)
     ids = np.full((len(lists), len(lists[0]), width), -1, dtype=np.int32)
     values = np.zeros(ids.shape, dtype=np.float32)

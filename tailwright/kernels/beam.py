@@ -1,7 +1,7 @@
 """Beam search down a forest of linear classifiers with sparse weights.
 
-Nodes of all trees are numbered together. A node has slots, one a child: another node, or a label. Its weights
-are kept by feature, only for the features that have any, so that a text looks its few words up in a node's
+Nodes of all trees are numbered together. A node has one slot a child, which is another node or a label. Its
+weights are kept by feature, for the features that have any: a text looks its few words up in the node's
 sorted list and touches no other weight.
 
 | array | shape | holds |
@@ -22,6 +22,9 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.linear import SQUARED_HINGE
+
+# e to this is a small float32 that is still above 0, so that a label that was reached is always counted.
+LOWEST = -80.0
 
 
 @njit(cache=True, nogil=True)
@@ -168,7 +171,3 @@ def beam_search(
             label = touched[t]
             filled = insert(ids[row], scores[row], filled, label, total[label] / len(roots))
             total[label] = 0
-
-
-# e to this is a small float32 that is still above 0, so that a label that was reached is always counted.
-LOWEST = -80.0

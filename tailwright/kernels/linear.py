@@ -10,10 +10,10 @@ with t the soft target of row i: a soft row is a positive of weight t and a nega
 optimum w = Σ b_i x_i with b_i = -cost_i loss'(m_i). A step on one row finds the b_i that fulfils this, the
 others held: for the squared hinge in closed form, for the logistic loss by Newton's method on the margin.
 
-Of the very many rows, nearly all lie beyond the margin of a rare label. So under the squared hinge, descent
-runs over a working set: the labelled rows and a few others at first; then the margins of all rows are
-computed through the columns of the features that have a weight, and the rows that break the margin join,
-until none does. Under the logistic loss every row pulls a little, so all are there from the start.
+Nearly all rows lie beyond the margin of a rare label. So under the squared hinge, descent runs over a working
+set: at first the labelled rows and a few others; then the margins of all rows are computed through the
+columns of the features that have a weight, and rows that break the margin join, until none does. Under the
+logistic loss every row has a gradient, so all are there from the start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEWEST = 32  # rows without the label that a working set starts with, at least
 GROWTH = 64  # rows that may join it in one round, at least; else as many as it has
 ROUNDS = 8
 SWEEPS = 10  # in one round
-# Shares of the tolerance: a step that is left out, a weight that is left out of the margins of all rows.
+# Shares of the tolerance: smaller steps are skipped, smaller weights are left out of the margins of all rows.
 SMALLEST = 0.1
 NEGLIGIBLE = 0.1
 # A linear congruential generator modulo 2**64, one stream a classifier, orders the rows of a sweep.
@@ -48,9 +48,9 @@ def hinge_step(
     q = np.float32(2) * cost * square
     negative = np.float32(1) - target
     if rest < -np.float32(1) - np.float32(2) * q * target:
-        negative = np.float32(0)  # z < -1: only the positive part pulls
+        negative = np.float32(0)  # z < -1: only the positive term has a gradient
     elif rest > np.float32(1) + np.float32(2) * q * negative:
-        target = np.float32(0)  # z > 1: only the negative part pulls
+        target = np.float32(0)  # z > 1: only the negative term has a gradient
     z = (rest + q * (target - negative)) / (np.float32(1) + q * (target + negative))
     return np.float32(2) * cost * (target * (np.float32(1) - z) - negative * (np.float32(1) + z))
 
@@ -154,11 +154,11 @@ def join(
     room = count + max(GROWTH, count)
     limit, step = np.float32(-1) + np.float32(tolerance), np.float32(0.25)
     for _ in range(100):
-        found = 0
+        beyond = 0
         for row in range(rows):
             if margins[row] > limit + step:
-                found += 1
-        if found < room:
+                beyond += 1
+        if beyond < room:
             break
         limit += step
     for row in range(rows):
@@ -190,7 +190,7 @@ def solve_classifiers(
     prune: float,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Classifiers first..last - 1 over the same rows, each from nothing.
+    """Classifiers first..last - 1 over the same rows, each from zero weights.
 
     x: (rows, features) CSR, c: its transpose, costs: (rows,) 0 for a row that gives no loss at all,
     t: (classifiers, rows) CSR of targets, negative for a pair without loss. Returns (features, classifiers,
@@ -226,7 +226,7 @@ def solve_classifiers(
                 active[count] = row
                 count += 1
         labelled = count
-        # A few rows that stand for the rest, so that the bias is about right before any are looked for.
+        # A sample of the other rows, so that the bias is about right before the search for more.
         row, wanted = 0, rows if loss == LOGISTIC else min(rows, max(FEWEST, 2 * labelled) + labelled)
         while count < wanted and row < rows:
             if not is_active[row] and targets[row] == 0 and costs[row] > 0:

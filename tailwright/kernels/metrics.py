@@ -1,7 +1,7 @@
 """Kernels behind the ranking metrics: cut the rankings, add up the rows, count by label.
 
-Sums over rows are taken in blocks of a fixed number of rows and the blocks are added in order, so that the
-result does not depend on the number of threads. Blocks of one row give what each row adds.
+Sums over rows are taken in blocks of a fixed number of rows, and the blocks are added in order, so that the
+result does not depend on the number of threads. Blocks of one row give each row's contribution.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from numba import njit, prange
 
 from tailwright.kernels.ranking import find_label
 
-ROWS_A_BLOCK = 1024
+ROWS_PER_BLOCK = 1024
 
-# What `score_rankings` adds up for each k; y is the truth's value, q the label's weight, d the discount.
+# The sums of `score_rankings` for each k; y is the truth's value, q the label's weight, d the discount.
 HITS = 0  # sum of y over the first k
 NDCG = 1  # sum of y d, over the same for the best possible order
 RECALL = 2  # sum of y over the first k, over the row's whole sum of y
@@ -36,17 +36,17 @@ def cut_rankings(
 ) -> None:
     """The first `depth` ids of each ranking that are neither padding nor to be skipped.
 
-    A label that a row ranks twice is written to `repeated`, wherever in the ranking it stands.
+    A label that a row ranks twice, at whatever rank, is written to `repeated`.
     """
     rows, width = top_ids.shape
     slots = 8
     while slots < 2 * width:
         slots *= 2
-    for block in prange((rows + ROWS_A_BLOCK - 1) // ROWS_A_BLOCK):
-        # The labels seen in a row, hashed: at most half full, and emptied by moving on to the next row.
+    for block in prange((rows + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+        # A hash table of the labels seen in a row: at most half full, and emptied by going to the next row.
         seen = np.empty(slots, dtype=np.int64)
         seen_in = np.full(slots, -1, dtype=np.int64)
-        for row in range(block * ROWS_A_BLOCK, min(rows, (block + 1) * ROWS_A_BLOCK)):
+        for row in range(block * ROWS_PER_BLOCK, min(rows, (block + 1) * ROWS_PER_BLOCK)):
             skip_from, skip_to = skip_indptr[row], skip_indptr[row + 1]
             kept = 0
             for rank in range(width):
@@ -73,7 +73,7 @@ def zero_pairs(
     skip_indptr: np.ndarray,  # (rows + 1,)
     skip_indices: np.ndarray,  # sorted in each row
 ) -> None:
-    """Set the value of every stored pair that is to be skipped to zero."""
+    """Set the value of every pair that is to be skipped to zero."""
     for row in prange(len(indptr) - 1):
         for entry in range(skip_indptr[row], skip_indptr[row + 1]):
             place = find_label(indices, indptr[row], indptr[row + 1], skip_indices[entry])
@@ -102,10 +102,10 @@ def score_rankings(
     indptr: np.ndarray,  # (rows + 1,)
     indices: np.ndarray,  # the truth, sorted in each row
     values: np.ndarray,  # (stored,), zero where a label is not to be counted
-    weights: np.ndarray,  # (labels,), or empty: then nothing weighted is added up
+    weights: np.ndarray,  # (labels,), or empty: then weighted sums stay zero
     discounts: np.ndarray,  # (depth,) of the largest k
     ends: np.ndarray,  # (ks,) ascending, each <= depth
-    rows_a_block: int,
+    rows_per_block: int,
     sums: np.ndarray,  # (blocks, QUANTITIES, ks), filled with zeros
     rows_with_truth: np.ndarray,  # (blocks,), filled with zeros
     places: np.ndarray,  # (stored,), filled with -1: the rank of each true label in its row's ranking
@@ -117,7 +117,7 @@ def score_rankings(
     for block in prange(sums.shape[0]):
         best = np.empty(depth)  # the row's largest y
         weighted_best = np.empty(depth)  # the row's largest q y
-        for row in range(block * rows_a_block, min(rows, (block + 1) * rows_a_block)):
+        for row in range(block * rows_per_block, min(rows, (block + 1) * rows_per_block)):
             start, end = indptr[row], indptr[row + 1]
             size = 0
             weighted_size = 0
@@ -182,7 +182,7 @@ def count_by_label(
 ) -> None:
     """Count predictions, hits and truth of each label, for every k.
 
-    One thread: the counts of a label come from all rows, and the adding takes less time than sharing it out.
+    One thread: the counts of a label come from all rows, and sharing the work would cost more than it saves.
     """
     for row in range(cut.shape[0]):
         k = 0

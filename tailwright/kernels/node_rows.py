@@ -1,4 +1,4 @@
-"""The part of a corpus that belongs to one node of a label tree: rows, features, targets, numbered anew."""
+"""The rows, features and targets of one node of a label tree, renumbered for locality."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def local_targets(
     t_data: np.ndarray,
     first: int,
     last: int,
-    chosen: np.ndarray,
+    node_rows: np.ndarray,
     rows: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Classifiers first..last - 1 of a (classifiers, rows) CSR over the rows `chosen` alone."""
+    """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone."""
     number = np.full(rows, -1, dtype=np.int32)
-    for i in range(len(chosen)):
-        number[chosen[i]] = i
+    for i in range(len(node_rows)):
+        number[node_rows[i]] = i
     most = t_indptr[last] - t_indptr[first]
     indptr = np.zeros(last - first + 1, dtype=np.int64)
     indices = np.empty(most, dtype=np.int32)

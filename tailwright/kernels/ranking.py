@@ -1,7 +1,7 @@
-"""Kernels that rank: the best k labels of each row, from sparse or dense scores.
+"""Kernels for rankings: the best k labels of each row, from sparse or dense scores.
 
-Each row keeps a heap of its k best so far with the worst on top, so a row costs O(labels log k) and no more
-memory than its k places. "Better" is: a higher score, or the same score and a smaller label id.
+Each row keeps a heap of its k best so far, the worst on top, so a row costs O(labels log k) and no memory but
+its k places. Better means a higher score, or the same score and a smaller label id.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit, prange
 
 @njit(cache=True)
 def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
-    """Where `label` stands in the sorted `indices[start:end]`, or -1."""
+    """The place of `label` in the sorted `indices[start:end]`, or -1."""
     low, high = start, end
     while low < high:
         middle = (low + high) // 2
@@ -30,7 +30,7 @@ def _worse(score: float, label: int, other_score: float, other_label: int) -> bo
 
 @njit(cache=True)
 def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
-    """Let the entry at the top of the heap sink to its place."""
+    """Move the entry at the top of the heap down to its place."""
     place = 0
     while True:
         child = 2 * place + 1
@@ -67,7 +67,7 @@ def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score:
 
 @njit(cache=True)
 def _best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
-    """Turn the heap into a ranking: the worst goes last, again and again."""
+    """Turn the heap into a ranking, best first."""
     for last in range(size - 1, 0, -1):
         labels[0], labels[last] = labels[last], labels[0]
         scores[0], scores[last] = scores[last], scores[0]
@@ -102,18 +102,18 @@ def top_k_sparse(
 
 @njit(cache=True, parallel=True)
 def top_k_dense(
-    block: np.ndarray,  # (rows, labels of the data)
+    values: np.ndarray,  # (rows, labels of the data)
     skip_indptr: np.ndarray,  # (rows + 1,)
     skip_indices: np.ndarray,  # sorted in each row
     labels: np.ndarray,  # (rows, k), filled with -1
     scores: np.ndarray,  # (rows, k), filled with -inf
     has_nan: np.ndarray,  # (rows,) bool, filled with False
 ) -> None:
-    """Rank every column of each row into `labels` and `scores`, best first."""
+    """Rank all columns of each row into `labels` and `scores`, best first."""
     for row in prange(labels.shape[0]):
         size = 0
-        for label in range(block.shape[1]):
-            score = block[row, label]
+        for label in range(values.shape[1]):
+            score = values[row, label]
             if score != score:  # noqa: PLR0124 (NaN)
                 has_nan[row] = True
                 break

@@ -173,7 +173,7 @@ def add_lists(
     best: np.ndarray,  # (rows, k), filled with -1
     scores: np.ndarray,  # (rows, k), filled with minus infinity
 ) -> None:
-    """The k best labels of each row by the weighted sum of several lists; a list counts 0 for labels it lacks."""
+    """The k best labels of each row by the weighted sum of lists; a list counts 0 for what it lacks."""
     rows = ids.shape[1]
     for thread in prange(threads):
         total = np.zeros(labels, dtype=np.float32)

@@ -1,8 +1,8 @@
 """Labels: propensities, head to tail, co-occurrence, the correlation graph, clusters, vectors."""
 
-from tailwright.labels.annotations import soft_annotations, symmetric_normalised
+from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
-from tailwright.labels.cooccurrence import cooccurrence, cooccurrence_blocks
+from tailwright.labels.cooccurrence import cooccurrence_blocks
 from tailwright.labels.correlation import GraphSettings, correlation_graph
 from tailwright.labels.propensity import PROPENSITY_PRESETS, Propensity, inverse_propensity
 from tailwright.labels.tail import TailThresholds, head_torso_tail
@@ -14,12 +14,10 @@ __all__ = [
     "Propensity",
     "TailThresholds",
     "balanced_clusters",
-    "cooccurrence",
     "cooccurrence_blocks",
     "correlation_graph",
     "head_torso_tail",
     "inverse_propensity",
     "pifa",
     "soft_annotations",
-    "symmetric_normalised",
 ]

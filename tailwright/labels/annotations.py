@@ -1,4 +1,4 @@
-"""What the correlation graph says to a trainer: soft annotations of labels, and a graph for classifiers."""
+"""Soft annotations: the correlation graph as targets of the labels' own texts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tailwright.data.pairs import row_ids
 
 
 def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.csr_array:
-    """Row l = the targets of a text that stands for label l: CSR float32 (labels, labels), values in (0, 1].
+    """Row l: the targets of a text that stands for label l, CSR float32 (labels, labels), values in (0, 1].
 
-    Each row of the graph is divided by its own diagonal, cut off at 1, and what is not above `threshold` is
-    dropped. (A companion can be met more often than the label itself, and a target above 1 would have a loss
-    without a lower end.) A label that has no weight to itself, as one without rows, is annotated with itself.
+    Each row of the graph is divided by its diagonal and capped at 1; values up to `threshold` are dropped.
+    (A walk can visit a companion more often than the label itself, and the loss of a target above 1 would
+    have no lower bound.) A label with no edge to itself, such as one without rows, is annotated with itself.
 
     >>> graph = sparse.csr_array(np.array([[4.0, 5, 1, 0.4], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]))
     >>> soft_annotations(graph).toarray().tolist()
@@ -26,7 +26,7 @@ def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.
     labels = matrix.shape[0]
     own = matrix.diagonal().astype(np.float64)
     rows = row_ids(matrix)
-    # Counts divide in float64 so that 40 / 400 is 0.1 and not above it.
+    # Counts are divided in float64, so that 40 / 400 is 0.1 and not above it.
     values = np.divide(matrix.data, own[rows], out=np.zeros(matrix.nnz), where=own[rows] > 0)
     kept = values > threshold
     alone = np.flatnonzero(own <= 0)
@@ -39,24 +39,6 @@ def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.
     ).tocsr()
     annotations.sort_indices()
     return annotations
-
-
-def symmetric_normalised(graph: sparse.csr_array) -> sparse.csr_array:
-    """Each edge over the root of its row's sum times its column's sum, CSR float32; for label classifiers.
-
-    >>> symmetric_normalised(sparse.csr_array(np.array([[3.0, 1], [0, 0]]))).toarray().round(3).tolist()
-    [[0.8659999966621399, 0.5], [0.0, 0.0]]
-    """
-    _check_square(graph)
-    matrix = sparse.csr_array(graph, dtype=np.float64)
-    by_row, by_column = (_inverse_root(matrix.sum(axis=axis)) for axis in (1, 0))
-    values = matrix.data * by_row[row_ids(matrix)] * by_column[matrix.indices]
-    return sparse.csr_array((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _inverse_root(sums: np.ndarray) -> np.ndarray:
-    """1 / sqrt, and 0 for rows and columns that have no edge."""
-    return np.divide(1, np.sqrt(sums), out=np.zeros(len(sums)), where=sums > 0)
 
 
 def _check_square(graph: sparse.csr_array) -> None:

@@ -1,8 +1,9 @@
-"""Balanced clusters of labels: hierarchical cosine 2-means in which every node is cut into equal halves.
+"""Balanced clusters of labels: hierarchical cosine 2-means that splits every node into equal halves.
 
-Level by level, all nodes of a level together: two random members of a node are its first centroids, members
-are ranked by the difference of their similarities and cut in the middle, centroids are renewed, until the
-cut no longer gets better. Leaves are equal in size up to one label, as tree classifiers and shortlists want.
+Level by level, all nodes of a level at once: two random members of a node are the first centroids, members
+are ranked by the difference of their similarities and split in the middle, and centroids are updated until
+the split no longer improves. Sizes of leaves differ by at most one label, which suits tree classifiers and
+shortlists.
 """
 
 from __future__ import annotations
@@ -27,52 +28,52 @@ def balanced_clusters(
     tolerance: float = 1e-4,
     keep_apart: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The cluster of each label, (labels,) int32; clusters that share a branch have numbers side by side.
+    """The cluster of each label, (labels,) int32; clusters of the same branch have adjacent numbers.
 
     | argument | meaning |
     |---|---|
-    | `vectors` | (labels, columns), sparse or dense, of any length: only directions count |
-    | `clusters` | how many; rounded up to a power of two, but never more than there are labels |
-    | `iterations` | most renewals of a node's centroids |
+    | `vectors` | (labels, columns), sparse or dense, of any length: only directions matter |
+    | `clusters` | how many; rounded up to a power of two, but at most the number of labels |
+    | `iterations` | most updates of a node's centroids |
     | `tolerance` | stop when the mean similarity of members to their centroid grows by less |
     | `keep_apart` | (labels,) bool: labels (such as head labels) that share no cluster with the others |
 
-    Labels that are kept apart get clusters of their own, behind the others: as few (again a power of two) as
-    keep them no larger than the others' clusters. Sizes differ by at most one within each of the two groups.
+    Labels that are kept apart get their own clusters, numbered after the others: as few (again a power of
+    two) as keep them no larger than the other clusters. Sizes differ by at most one within either kind.
     """
     _check(vectors, clusters, iterations, tolerance, keep_apart)
     labels = vectors.shape[0]
     units = unit_rows(vectors)
     if keep_apart is None or not keep_apart.any() or keep_apart.all():
         return _tree(units, np.arange(labels, dtype=np.int32), clusters, seed, iterations, tolerance)
-    found = np.empty(labels, dtype=np.int32)
+    cluster_of = np.empty(labels, dtype=np.int32)
     others, apart = np.flatnonzero(~keep_apart), np.flatnonzero(keep_apart)
-    found[others] = _tree(units, others, clusters, seed, iterations, tolerance)
-    leaves = int(found[others].max()) + 1
+    cluster_of[others] = _tree(units, others, clusters, seed, iterations, tolerance)
+    leaves = int(cluster_of[others].max()) + 1
     largest = -(-len(others) // leaves)
-    found[apart] = leaves + _tree(units, apart, -(-len(apart) // largest), seed, iterations, tolerance)
-    return found
+    cluster_of[apart] = leaves + _tree(units, apart, -(-len(apart) // largest), seed, iterations, tolerance)
+    return cluster_of
 
 
 def _tree(
     units: sparse.csr_array | np.ndarray,
-    chosen: np.ndarray,  # the labels to cluster, ascending
+    labels: np.ndarray,  # the labels to cluster, ascending
     clusters: int,
     seed: int,
     iterations: int,
     tolerance: float,
 ) -> np.ndarray:
-    """The leaf of each chosen label, in their order."""
-    members = chosen.astype(np.int32)
+    """The leaf of each of `labels`."""
+    members = labels.astype(np.int32)
     bounds = np.array([0, len(members)])
-    parts = _parts(units)
+    vectors = _vectors(units)
     # Deeper than this, no node would have two members.
     levels = min((clusters - 1).bit_length(), (len(members) - 1).bit_length()) if len(members) else 0
     for level in range(levels):
         sizes = np.diff(bounds)
         draws = stream(seed, "balanced-clusters", level).random((len(sizes), 2))
         split_nodes(
-            parts,
+            vectors,
             units.shape[1],
             members,
             bounds,
@@ -83,19 +84,19 @@ def _tree(
         )
         halves = np.stack([(sizes + 1) // 2, sizes // 2], axis=1).ravel()
         bounds = np.concatenate([[0], np.cumsum(halves[halves > 0])])
-    found = np.empty(units.shape[0], dtype=np.int32)
-    found[members] = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
-    return found[chosen]
+    leaf_of = np.empty(units.shape[0], dtype=np.int32)
+    leaf_of[members] = np.repeat(np.arange(len(bounds) - 1, dtype=np.int32), np.diff(bounds))
+    return leaf_of[labels]
 
 
 def _two_members(draws: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Two distinct places in each node from two numbers in [0, 1); a node of one member gets (0, 0)."""
+    """Two distinct members of each node from two numbers in [0, 1); a node of one member gets (0, 0)."""
     one = (draws[:, 0] * sizes).astype(np.int64)
     other = (draws[:, 1] * (sizes - 1)).astype(np.int64)
     return np.stack([one, other + ((other >= one) & (sizes > 1))], axis=1)
 
 
-def _parts(units: sparse.csr_array | np.ndarray) -> Vectors:
+def _vectors(units: sparse.csr_array | np.ndarray) -> Vectors:
     if isinstance(units, np.ndarray):
         none = np.empty(0, dtype=np.int32)
         return none, none, np.empty(0, dtype=np.float32), units

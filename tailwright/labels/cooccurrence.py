@@ -13,9 +13,12 @@ def cooccurrence_blocks(
 ) -> Iterator[tuple[int, sparse.csr_array]]:
     """(first label, rows of `targets.T @ targets` for it and the labels after it), block by block.
 
-    For a caller that keeps only a part of each row: memory is two copies of `targets` and one block of rows.
-    `binary` counts rows, whatever the soft values; `diagonal=False` leaves out each label's own count.
-    Sums are float64, so counts are exact.
+    Takes the memory of two copies of `targets` and one block of rows. `binary` counts rows, whatever their
+    soft values; `diagonal=False` leaves out each label's own count. Sums are float64, so counts are exact.
+
+    >>> (_, rows), = cooccurrence_blocks(sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]])))
+    >>> rows.toarray().tolist()
+    [[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]]
     """
     if block < 1:
         raise ValueError(f"block must be >= 1, got {block}")
@@ -29,23 +32,6 @@ def cooccurrence_blocks(
         rows = by_label[start : start + block] @ by_row
         rows.sort_indices()
         yield start, rows if diagonal else _without_diagonal(rows, start)
-
-
-def cooccurrence(
-    targets: sparse.sparray, block: int = 8192, binary: bool = False, diagonal: bool = True
-) -> sparse.csr_array:
-    """`targets.T @ targets` as CSR (labels, labels) float64, exact and symmetric; see `cooccurrence_blocks`.
-
-    >>> cooccurrence(sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]]))).toarray().tolist()
-    [[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]]
-    """
-    labels = targets.shape[1]
-    blocks = [rows for _, rows in cooccurrence_blocks(targets, block, binary, diagonal)]
-    return (
-        sparse.csr_array(sparse.vstack(blocks, format="csr"))
-        if blocks
-        else sparse.csr_array((labels, labels))
-    )
 
 
 def _without_diagonal(rows: sparse.csr_array, start: int) -> sparse.csr_array:

@@ -1,21 +1,21 @@
-"""The label correlation graph: which labels are met on a walk from a label over the rows it shares.
+"""The label correlation graph: the labels that a random walk from a label visits, over the rows they share.
 
-A walker at a label goes to one of its training rows, and from there to one of that row's labels; before every
-hop but the first it goes back to where it began with probability `restart`. The more often it meets a label,
-the stronger the edge. Frequent labels are taken out first, else they would be everybody's neighbour.
+A hop leads from a label to one of its training rows, and from there to one of that row's labels; before every
+hop but the first, the walk restarts at its first label with probability `restart`. The more often it visits a
+label, the stronger the edge. Frequent labels are removed first, else they would be everybody's neighbours.
 
-Two ways to the same graph (a test holds the first to approach the second as steps grow):
+Two methods make the same graph (a test checks that the first approaches the second as steps grow):
 
 | method | weight of an edge | |
 |---|---|---|
-| walk | visits, out of `steps` | one random chain a label, as the papers do it |
-| series | expected share of visits, to four hops | exact, no seed |
+| walk | visits, out of `steps` | one random walk per label, as in the papers |
+| series | expected share of visits, up to four hops | exact, no seed |
 
-The walk costs labels x steps. The series costs, for each label, all pairs within four hops: little where
-labels and rows have a few each, up to labels x pairs where a few hops lead everywhere.
+The walk costs labels x steps. The series costs, for each label, all pairs within four hops: little if labels
+and rows have a few each, up to labels x pairs if a few hops lead everywhere.
 
-With T[l, m] the chance that a hop from l ends at m, the series is p (T + q T^2 + q^2 T^3 + q^3 T^4), where
-p is `restart` and q = 1 - p. It holds 1 - q^4 of all visits, 99.84 % at p = 0.8.
+With T[l, m] the probability that a hop from l ends at m, the series is p (T + q T^2 + q^2 T^3 + q^3 T^4),
+where p is `restart` and q = 1 - p. It covers 1 - q^4 of all visits, 99.84 % at p = 0.8.
 """
 
 from __future__ import annotations
@@ -33,45 +33,28 @@ from tailwright.kernels.strongest import UnitRows
 from tailwright.kernels.walk import walk_labels
 from tailwright.labels.vectors import unit_rows
 from tailwright.progress import progress
+from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
 
-METHODS = ("walk", "series")
 HOPS = 4  # of the series
-# Labels between two reports of progress; so many rows of the result are held padded at a time.
-SLICE = 4096
+# Labels in a block: rows of the result that are held padded, and labels between two reports of progress.
+BLOCK = 4096
 
 # (first label, last label, labels (n, top + 1), weights (n, top + 1), counts (n,)): fills the last three.
 Fill = Callable[[int, int, np.ndarray, np.ndarray, np.ndarray], None]
 
 
 @dataclass(frozen=True)
-class GraphSettings:
-    """How a correlation graph is made.
+class GraphSettings(Settings):
+    """How a correlation graph is made."""
 
-    | setting | meaning |
-    |---|---|
-    | `steps` | hops of the walk from each label |
-    | `restart` | probability that a hop starts at the label itself again |
-    | `top` | strongest edges kept a label; the edge to itself is kept as one more if it is not among them |
-    | `head_cut` | labels on more rows than this have an edge to themselves only |
-    | `method` | "walk" or "series" |
-    """
-
-    steps: int = 400
-    restart: float = 0.8
-    top: int = 10
-    head_cut: int = 500
-    method: Literal["walk", "series"] = "walk"
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "top", "head_cut"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
-        if not 0 < self.restart <= 1:
-            raise ValueError(f"restart must be in (0, 1], got {self.restart}")
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {METHODS}, got {self.method!r}")
+    steps: int = setting(400, "hops of the walk from each label", least=1)
+    restart: float = setting(0.8, "probability that a hop starts again at the first label", above=0, most=1)
+    top: int = setting(
+        10, "strongest edges kept per label, and its edge to itself if not among them", least=1
+    )
+    head_cut: int = setting(500, "labels with more rows than this only have an edge to themselves", least=1)
+    method: Literal["walk", "series"] = setting("walk", "walk, as in the papers, or series, which is exact")
 
 
 def correlation_graph(
@@ -88,9 +71,9 @@ def correlation_graph(
 ) -> sparse.csr_array:
     """The graph of the labels of `targets` (rows, labels), CSR float32 (labels, labels); see `GraphSettings`.
 
-    Every stored pair counts as a pair, soft or hard. With `label_vectors` (labels, columns), edges between
-    labels whose vectors have a cosine below `least_similarity` are dropped before the strongest are kept.
-    A label on more than `head_cut` rows has one edge, of weight 1, to itself; a label without rows has none.
+    Every stored pair counts as one, whatever its soft value. With `label_vectors` (labels, columns), edges
+    between labels whose vectors have a cosine below `least_similarity` are dropped before the strongest are
+    kept. A label with more than `head_cut` rows has one edge, of weight 1, to itself; one without rows none.
 
     >>> graph = correlation_graph(sparse.csr_array([[1, 1, 0], [1, 1, 0]]), steps=400)
     >>> graph.sum(axis=1).tolist(), graph.indices.tolist()
@@ -112,7 +95,7 @@ def _walk(
     by_label = by_row.T.tocsr()
     key = stream_key(seed, "correlation-graph")
     restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
-    # Twice the labels that a walk can visit, so that probes are short.
+    # Twice the labels that a walk can visit, to keep probing short.
     table_size = 1 << (2 * min(settings.steps, by_row.shape[1]) + 1).bit_length()
     threads = get_num_threads()
 
@@ -177,13 +160,13 @@ def _series(
 
 
 def _collect(fill: Fill, top: int, head: np.ndarray) -> sparse.csr_array:
-    """The rows that `fill` makes, slice by slice, packed into one matrix."""
+    """The rows that `fill` makes, block by block, packed into one matrix."""
     labels = len(head)
     counts = np.zeros(labels, dtype=np.int64)
-    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    blocks = [(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32))]
     with progress("label graph", labels, "labels") as advance:
-        for first in range(0, labels, SLICE):
-            last = min(first + SLICE, labels)
+        for first in range(0, labels, BLOCK):
+            last = min(first + BLOCK, labels)
             columns = np.empty((last - first, top + 1), dtype=np.int32)
             weights = np.empty((last - first, top + 1), dtype=np.float32)
             fill(first, last, columns, weights, counts[first:last])
@@ -191,19 +174,18 @@ def _collect(fill: Fill, top: int, head: np.ndarray) -> sparse.csr_array:
             columns[alone, 0], weights[alone, 0] = np.arange(first, last)[alone], 1
             counts[first:last][alone] = 1
             filled = np.arange(top + 1) < counts[first:last, None]
-            parts.append((columns[filled], weights[filled]))
+            blocks.append((columns[filled], weights[filled]))
             advance(last - first)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     index_type = np.int32 if indptr[-1] < 2**31 else np.int64
-    none = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32))
-    columns, weights = (np.concatenate(part) for part in zip(none, *parts, strict=True))
+    columns, weights = map(np.concatenate, zip(*blocks, strict=True))
     return sparse.csr_array(
         (weights, columns.astype(index_type, copy=False), indptr.astype(index_type)), shape=(labels, labels)
     )
 
 
 def _pairs(targets: sparse.sparray) -> sparse.csr_array:
-    """The stored pairs without their values, each once, labels ascending in a row."""
+    """The stored pairs without their values, each once, labels ascending within a row."""
     matrix = sparse.csr_array(targets)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -212,7 +194,7 @@ def _pairs(targets: sparse.sparray) -> sparse.csr_array:
 
 
 def _without(pairs: sparse.csr_array, dropped: np.ndarray) -> sparse.csr_array:
-    """The pairs of the labels that are not dropped; the shape stays."""
+    """The pairs of the labels that are not dropped, in a matrix of the same shape."""
     if not dropped.any():
         return pairs
     kept = ~dropped[pairs.indices]
@@ -223,15 +205,17 @@ def _without(pairs: sparse.csr_array, dropped: np.ndarray) -> sparse.csr_array:
 def _structure(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
     if shape[1] >= 2**31:
         raise ValueError(f"targets must have fewer than 2**31 labels, got {shape[1]}")
-    # Read-only parts would make numba compile everything once more.
-    parts = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)
-    return sparse.csr_array((np.ones(len(indices), dtype=np.int8), *parts), shape=shape)
+    # Copies: for read-only arrays numba would compile everything again.
+    arrays = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)
+    return sparse.csr_array((np.ones(len(indices), dtype=np.int8), *arrays), shape=shape)
 
 
 def _texts(label_vectors: sparse.sparray | np.ndarray | None, labels: int) -> UnitRows:
     if label_vectors is None:
         return np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
     if label_vectors.shape[0] != labels:
-        raise ValueError(f"label_vectors has {label_vectors.shape[0]} rows, expected one a label ({labels})")
+        raise ValueError(
+            f"label_vectors has {label_vectors.shape[0]} rows, expected one per label ({labels})"
+        )
     units = unit_rows(sparse.csr_array(label_vectors))
     return units.indptr, units.indices, units.data

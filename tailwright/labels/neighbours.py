@@ -13,7 +13,7 @@ from tailwright.labels.annotations import soft_annotations
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An edge of a label: to which column, how strong, and its soft target (0: not above the threshold)."""
+    """An edge of a label: the other label's column, the weight, and the soft target (0: too weak)."""
 
     column: int
     weight: float
@@ -21,7 +21,7 @@ class Neighbour:
 
 
 def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> list[Neighbour]:
-    """The edges of the label in column `label`, strongest first, equal ones by column.
+    """The edges of the label in column `label`, strongest first, equal weights by column.
 
     >>> neighbours(sparse.csr_array(np.array([[4.0, 1], [0, 0]])), 0)[1]
     Neighbour(column=1, weight=1.0, target=0.25)
@@ -37,6 +37,6 @@ def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> l
 
 
 def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
-    """On how many rows each label stands together with `label`, (labels,)."""
+    """(labels,) the number of rows that each label shares with `label`."""
     with_label = row_ids(targets)[targets.indices == label]
     return np.bincount(targets[with_label].indices, minlength=targets.shape[1])

@@ -1,7 +1,7 @@
-"""How likely a true label is to be recorded at all, after Jain et al. (2016), from training counts.
+"""Propensities: how likely a true label is to be annotated, from training counts (Jain et al. 2016).
 
-A rare label is left out by annotators more often than a frequent one. The inverse of that propensity weighs
-hits in PSP and PSnDCG, so that finding rare labels counts for more.
+Annotators miss rare labels more often than frequent ones. PSP and PSnDCG weight hits by the inverse
+propensity, so that finding rare labels counts for more.
 """
 
 from __future__ import annotations
@@ -12,23 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tailwright.settings import Settings, setting
+
 
 @dataclass(frozen=True)
-class Propensity:
-    """The model's two constants: `a` is how fast propensity rises with the count, `b` shifts the count.
+class Propensity(Settings):
+    """The two constants of the model.
 
-    With N training rows and n of them carrying a label, its inverse propensity is
+    With N training rows, n of them with a label, its inverse propensity is
     1 + C (n + b)^-a with C = (ln N - 1) (b + 1)^a: ln N for n = 1, falling to 1 as n grows.
     """
 
-    a: float = 0.55
-    b: float = 1.5
-
-    def __post_init__(self) -> None:
-        for name in ("a", "b"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ValueError(f"{name} must be finite and > 0, got {value}")
+    a: float = setting(0.55, "how fast the propensity rises with the count", above=0)
+    b: float = setting(1.5, "what is added to the count", above=0)
 
     def inverse(self, counts: np.ndarray, rows: int) -> np.ndarray:
         """Inverse propensity of labels with the given training `counts` in `rows` rows, float64.
@@ -37,7 +33,7 @@ class Propensity:
         [1.682808, 2.557432, 3.131525, 4.60517, 5.774661]
         """
         if rows < 3:
-            # ln N <= 1: frequent labels would weigh more than rare ones, some less than nothing.
+            # ln N <= 1: frequent labels would count for more than rare ones, some even negatively.
             raise ValueError(f"propensities need at least 3 training rows, got {rows}")
         checked = np.asarray(counts, dtype=np.float64)
         bad = ~((checked >= 0) & (checked <= rows))
@@ -57,7 +53,7 @@ PROPENSITY_PRESETS = {
 def inverse_propensity(train_targets: sparse.sparray, a: float = 0.55, b: float = 1.5) -> np.ndarray:
     """Inverse propensity of each label, (labels,) float64, from the original training rows.
 
-    Every stored pair counts as one, whatever its soft value. Hand in original rows only
+    Every stored pair counts as one, whatever its soft value. Pass original rows only
     (`dataset.originals().targets`): augmented rows would make rare labels look frequent.
     """
     if not sparse.issparse(train_targets) or train_targets.ndim != 2:

@@ -1,6 +1,6 @@
-"""What is made of labels and takes seconds or minutes, made once for all trainings that share their work.
+"""Label graphs, clusters and trees, made once for all trainings that share their work.
 
-Each function gives what its namesake gives, to the last bit; `tailwright.store.shared` has the measurements.
+Each function gives the same as its namesake, to the last bit; `store/shared.py` says what each costs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tailwright.store.shared import content_key, shared
 
 def shared_graph(targets: sparse.csr_array, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
     """`correlation_graph` of `targets` (rows, labels)."""
-    # Settings that are more than a graph's, such as an augmentation's, must not tell equal graphs apart.
-    asked = [getattr(graph, field.name) for field in fields(GraphSettings)]
+    # Only the graph's own settings: subclasses, such as those of augmentations, add others.
+    settings = [getattr(graph, field.name) for field in fields(GraphSettings)]
     return shared(
         "label-graph",
-        lambda: content_key(code_version(["tailwright.labels.correlation"]), *asked, seed, targets),
+        lambda: content_key(code_version(["tailwright.labels.correlation"]), *settings, seed, targets),
         lambda: correlation_graph(
             targets, graph.steps, graph.restart, graph.top, graph.head_cut, seed, graph.method
         ),
@@ -55,7 +55,7 @@ def shared_tree(
             folder.array(f"starts-{level}", starts)
 
     def load(folder: FolderReader) -> LabelTree:
-        # As many as there are: labels that are few enough make a shallower tree.
+        # As many levels as there are: few labels make a shallower tree.
         starts: list[np.ndarray] = []
         while folder.has(f"starts-{len(starts)}.npy"):
             starts.append(folder.array(f"starts-{len(starts)}", shape=(None,)))

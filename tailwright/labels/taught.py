@@ -1,4 +1,4 @@
-"""Which rows say what a label is: those that it is described by when labels are put into groups."""
+"""The rows that describe a label when labels are clustered."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tailwright.data.pairs import row_ids
 
 
 def taught_pairs(train: Dataset) -> sparse.csr_array:
-    """(rows, labels): which rows a label is described by, by its target there and the weight of the row.
+    """(rows, labels): the rows that describe each label, its target there times the weight of the row.
 
-    Its original rows, or those that an augmentation made where it has no other.
+    These are its original rows, or, if it has none, those that an augmentation made.
     """
     pairs = train.weighted_targets()
     original = train.origin.is_original()[row_ids(pairs)]

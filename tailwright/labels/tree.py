@@ -1,8 +1,8 @@
 """A shallow, wide tree over labels, by k-means of any cluster size.
 
-A node with more than `cluster_size` labels is cut into `branching` clusters of labels that stand on similar
-rows; the clusters are as uneven as the data. Such clusters keep what belongs together in one place, which
-balanced ones have to tear apart. All labels lie at the same depth: a node that is not cut has one child.
+A node with more than `cluster_size` labels is split into `branching` clusters of labels with similar rows;
+the clusters are as uneven as the data, and keep together what balanced clusters would have to separate. All
+labels lie at the same depth: a node that is not split has one child.
 """
 
 from __future__ import annotations
@@ -16,29 +16,21 @@ from scipy import sparse
 
 from tailwright.kernels.kmeans import mean_directions, nearest_centroids
 from tailwright.kernels.node_rows import local_rows
+from tailwright.settings import Settings, setting
 from tailwright.streams import stream
 
-VECTORS_A_BLOCK = 2048
+VECTORS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True)
-class TreeShape:
-    """How a tree is cut.
+class TreeShape(Settings):
+    """How a tree is split."""
 
-    | setting | meaning |
-    |---|---|
-    | `depth` | levels below the root, that of the labels included |
-    | `branching` | clusters that a node is cut into |
-    | `cluster_size` | a node with so many labels or fewer is not cut |
-    | `iterations` | most renewals of the centroids |
-    | `tolerance` | stop when the mean similarity to the centroids grows by less |
-    """
-
-    depth: int = 3
-    branching: int = 100
-    cluster_size: int = 100
-    iterations: int = 20
-    tolerance: float = 1e-3
+    depth: int = setting(3, "levels below the root, that of the labels included", least=1)
+    branching: int = setting(100, "clusters that a node is split into", least=1)
+    cluster_size: int = setting(100, "a node with this many labels or fewer is not split", least=1)
+    iterations: int = setting(20, "most updates of the centroids", least=1)
+    tolerance: float = setting(1e-3, "stop when the mean similarity to the centroids grows by less", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +38,8 @@ class LabelTree:
     """Levels of nodes from the root's children (level 0) to the labels (the last level).
 
     `starts[d]` (nodes of the level above + 1,): the children of node j at level d are starts[d][j] up to
-    starts[d][j + 1]; the level above level 0 is the root alone. `labels` (places,): the label at each place
-    of the last level.
+    starts[d][j + 1]; the level above level 0 is only the root. `labels` (places,): the label at each place of
+    the last level.
     """
 
     starts: tuple[np.ndarray, ...]
@@ -58,17 +50,17 @@ class LabelTree:
         return len(self.starts)
 
     def width(self, level: int) -> int:
-        """The number of nodes at a level; labels at the last."""
+        """The number of nodes at a level; at the last, of labels."""
         return int(self.starts[level][-1])
 
     def node_of_label(self, level: int, labels: int) -> np.ndarray:
-        """(labels,) int32: the node at `level` above each label (its place at the last), -1 for none."""
+        """(labels,) int32: the node of each label at `level` (at the last, its place), -1 for none."""
         nodes = np.arange(len(self.labels))
         for deeper in range(self.depth - 1, level, -1):
             nodes = np.searchsorted(self.starts[deeper], nodes, side="right") - 1
-        found = np.full(labels, -1, dtype=np.int32)
-        found[self.labels] = nodes
-        return found
+        node_of = np.full(labels, -1, dtype=np.int32)
+        node_of[self.labels] = nodes
+        return node_of
 
 
 def label_tree(
@@ -82,17 +74,17 @@ def label_tree(
         while len(starts) < shape.depth - 1 and np.diff(bounds).max(initial=0) > shape.cluster_size:
             level, nodes = len(starts), list(pairwise(bounds.tolist()))
 
-            def cut(node: int, level: int = level, nodes: list = nodes) -> np.ndarray:
+            def split(node: int, level: int = level, nodes: list = nodes) -> np.ndarray:
                 members = order[nodes[node][0] : nodes[node][1]]
                 if len(members) <= shape.cluster_size:
                     return np.zeros(len(members), dtype=np.int32)
                 draw = stream(seed, f"label-tree {level}", node)
-                # The root is one node, so its labels are shared out over the threads instead.
+                # The root is a single node, so threads share its labels instead.
                 return k_means(vectors[members], shape, draw, pool if len(nodes) == 1 else None)
 
-            found = [cut(0)] if len(nodes) == 1 else list(pool.map(cut, range(len(nodes))))
+            every = [split(0)] if len(nodes) == 1 else list(pool.map(split, range(len(nodes))))
             sizes = []
-            for (first, last), clusters in zip(nodes, found, strict=True):
+            for (first, last), clusters in zip(nodes, every, strict=True):
                 order[first:last] = order[first:last][np.argsort(clusters, kind="stable")]
                 sizes.append(np.bincount(clusters)[np.unique(clusters)])
             starts.append(np.concatenate([[0], np.cumsum([len(size) for size in sizes])]))
@@ -105,7 +97,7 @@ def k_means(
 ) -> np.ndarray:
     """The cluster of each vector, (vectors,) int32; the first centroids are vectors drawn at random."""
     count = vectors.shape[0]
-    # Over the columns in use only: a small node then has small centroids.
+    # Only the columns in use: a small node then has small centroids.
     columns, indptr, indices, data = local_rows(
         vectors.indptr.astype(np.int64),
         vectors.indices.astype(np.int32),
@@ -114,12 +106,12 @@ def k_means(
         vectors.shape[1],
     )
     clusters = np.full(count, -1, dtype=np.int32)
-    chosen = draw.choice(count, size=min(shape.branching, count), replace=False)
-    centroids = np.zeros((len(columns), len(chosen)), dtype=np.float32)
-    for number, row in enumerate(chosen):
+    first_rows = draw.choice(count, size=min(shape.branching, count), replace=False)
+    centroids = np.zeros((len(columns), len(first_rows)), dtype=np.float32)
+    for number, row in enumerate(first_rows):
         entries = slice(indptr[row], indptr[row + 1])
         centroids[indices[entries], number] = data[entries]
-    blocks = [(at, min(at + VECTORS_A_BLOCK, count)) for at in range(0, count, VECTORS_A_BLOCK)]
+    blocks = [(at, min(at + VECTORS_PER_BLOCK, count)) for at in range(0, count, VECTORS_PER_BLOCK)]
 
     def assign(block: tuple[int, int]) -> float:
         return float(nearest_centroids(indptr, indices, data, centroids, *block, clusters))

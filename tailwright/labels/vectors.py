@@ -1,4 +1,4 @@
-"""Label vectors made of the rows that carry a label."""
+"""Label vectors from the rows with a label."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scipy import sparse
 
 
 def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
-    """Each label as the direction of the rows it stands on, (labels, columns) CSR float32.
+    """The mean direction of each label's rows, (labels, columns) CSR float32.
 
     "Positive instance feature aggregation": the sum of the label's rows of `features`, each first scaled to
-    length 1, then scaled to length 1 itself. A soft target counts by its value. A label without rows, or
-    whose rows have no features, is an empty row.
+    length 1, then scaled to length 1 itself. A soft target counts by its value. A label without rows or
+    features is an empty row.
 
     >>> vectors = pifa(sparse.csr_array([[1, 0], [1, 0]]), sparse.csr_array([[3.0, 0], [0, 4.0]]))
     >>> (vectors.toarray() ** 2).round(6).tolist()
@@ -31,7 +31,7 @@ def unit_rows(vectors: np.ndarray) -> np.ndarray: ...
 @overload
 def unit_rows(vectors: sparse.sparray) -> sparse.csr_array: ...
 def unit_rows(vectors: sparse.sparray | np.ndarray) -> sparse.csr_array | np.ndarray:
-    """A copy with rows of length 1, float32, sparse as sparse and dense as dense; empty rows stay empty."""
+    """A float32 copy with rows of length 1, sparse or dense like `vectors`; empty rows stay empty."""
     if not sparse.issparse(vectors):
         dense = np.array(vectors, dtype=np.float32, order="C")
         lengths = np.linalg.norm(dense.astype(np.float64), axis=1)
@@ -41,7 +41,7 @@ def unit_rows(vectors: sparse.sparray | np.ndarray) -> sparse.csr_array | np.nda
     squares = np.add.reduceat(
         np.append(matrix.data.astype(np.float64) ** 2, 0.0), np.minimum(matrix.indptr[:-1], matrix.nnz)
     )
-    # reduceat gives an empty row the entry at its start, which is another row's.
+    # For an empty row, reduceat gives the entry at its start, which belongs to another row.
     lengths = np.sqrt(np.where(np.diff(matrix.indptr) > 0, squares, 1.0))
     lengths[lengths == 0] = 1.0
     matrix.data /= np.repeat(lengths, np.diff(matrix.indptr)).astype(np.float32)

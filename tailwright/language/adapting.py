@@ -7,7 +7,6 @@ to these in the end.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,8 @@ SCRATCH = "scratch"
 
 def untuned(name: str, pairs: TextPairs, settings: TuningSettings, seed: int) -> Generator:
     """The model called `name`: `scratch`, or a name that `weights_folder` takes."""
-    if name == SCRATCH and settings.method == "lora":
-        raise InputError("tuning.method=lora with random weights", expected="full for the generator scratch")
+    if name == SCRATCH and settings.mode == "lora":
+        raise InputError("tuning.mode=lora with random weights", expected="full for the generator scratch")
     layout: dict[str, Any] = {"separator": settings.separator, "lower_case": settings.lower_case}
     if name != SCRATCH:
         return load_causal(weights_folder(name), **layout)
@@ -49,11 +48,15 @@ def untuned(name: str, pairs: TextPairs, settings: TuningSettings, seed: int) ->
 
 @dataclass(frozen=True)
 class Adapted:
-    """A model on its device, and those of its parameters that learn; tied ones are there once."""
+    """A generator, and the model with its weights that is trained: its own, or one with LoRA's matrices."""
 
     generator: Generator
     model: Any
-    parameters: Mapping[str, torch.Tensor]
+
+    @property
+    def learning(self) -> dict[str, torch.Tensor]:
+        """The parameters that learn, by name; tied ones are there once."""
+        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
 
     def tuned(self) -> Generator:
         """The generator with what was learnt, ready to be asked; it learns no more."""
@@ -66,9 +69,9 @@ class Adapted:
 
 
 def adapted(base: Generator, settings: TuningSettings, seed: int) -> Adapted:
-    """The generator's model, in which all weights learn, or only LoRA's."""
+    """The generator's model on its device, in which all weights learn, or only LoRA's."""
     model: Any = base.model
-    if settings.method == "lora":
+    if settings.mode == "lora":
         model = with_lora(
             base,
             rank=settings.lora_rank,
@@ -78,8 +81,7 @@ def adapted(base: Generator, settings: TuningSettings, seed: int) -> Adapted:
             seed=seed,
         )
     model.to(device_of(settings.device))
-    learning = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-    return Adapted(base, model, learning)
+    return Adapted(base, model)
 
 
 def with_lora(

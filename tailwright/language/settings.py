@@ -27,7 +27,7 @@ class TuningSettings(Settings):
     loss: Literal["target", "sequence"] = setting(
         "target", "target: the loss of the target and its end alone; sequence: of all tokens"
     )
-    method: Literal["full", "lora"] = setting(
+    mode: Literal["full", "lora"] = setting(
         "full",
         "full: all weights learn; lora: small matrices beside frozen weights, for less memory and disk",
     )

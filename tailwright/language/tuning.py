@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from tailwright.store.shared import content_key
 from tailwright.training.loop import run_phases
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
-from tailwright.training.weights import Arrays
+from tailwright.training.weights import Arrays, put_weights, weights_of
 from tailwright.training.workplace import Workplace
 
 log = logging.getLogger(__name__)
@@ -57,14 +57,12 @@ def tuned_generator(name: str, pairs: TextPairs, settings: TuningSettings, *, se
     folder = tuning_folder(name, pairs, settings, seed=seed)
     with alone(folder):
         model = adapted(untuned(name, pairs, settings, seed), settings, seed)
-        if not _restored(model.parameters, folder / KIND):
+        if not _restored(model, folder / KIND):
             # Random weights have further to go than pretrained ones.
             rate = settings.scratch_rate if name == SCRATCH else settings.rate
             _tune(model, pairs, dataclasses.replace(settings, rate=rate), seed, folder)
             with writing(folder / KIND, kind=KIND, overwrite=True) as kept:
-                kept.tensors(
-                    "weights", {name: w.detach().cpu().numpy() for name, w in model.parameters.items()}
-                )
+                kept.tensors("weights", weights_of(model.model, model.learning))
             shutil.rmtree(folder / "checkpoint", ignore_errors=True)
     return model.tuned()
 
@@ -83,20 +81,18 @@ def tuning_folder(name: str, pairs: TextPairs, settings: TuningSettings, *, seed
     return work_folder("generator", generator_key(name, pairs, settings, seed=seed))
 
 
-def _restored(parameters: Mapping[str, torch.Tensor], kept: Path) -> bool:
-    """Whether there was a finished generator, whose weights the parameters have now."""
+def _restored(adapted: Adapted, kept: Path) -> bool:
+    """Whether there was a finished generator, whose weights the model has now."""
     if not kept.exists():
         return False
     try:
-        shapes = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+        shapes = {name: tuple(parameter.shape) for name, parameter in adapted.learning.items()}
         weights = open_folder(kept, kind=KIND).tensors("weights", shapes=shapes)
     except TailwrightError as problem:
         log.warning("tuned anew: %s", problem)
         shutil.rmtree(kept, ignore_errors=True)
         return False
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(torch.from_numpy(weights[name]))
+    put_weights(adapted.model, weights)
     return True
 
 
@@ -113,9 +109,9 @@ def _tune(adapted: Adapted, pairs: TextPairs, settings: TuningSettings, seed: in
         held_out=len(valid),
         tokens=len(train.tokens),
         cut=train.cut + valid.cut,
-        trained_weights=sum(parameter.numel() for parameter in adapted.parameters.values()),
+        trained_weights=sum(parameter.numel() for parameter in adapted.learning.values()),
     )
-    run_phases(adapted.parameters, [_Tuning(adapted, train, valid, settings)], seed=seed, work=work)
+    run_phases(adapted.model, [_Tuning(adapted, train, valid, settings)], seed=seed, work=work)
 
 
 def _discard_damaged(checkpoint: Path) -> None:
@@ -136,7 +132,7 @@ class _Tuning(Phase):
         plan = Plan(
             epochs=settings.epochs,
             batch=settings.batch,
-            rates=dict.fromkeys(adapted.parameters, settings.rate),
+            rates=dict.fromkeys(adapted.learning, settings.rate),
             schedule=Schedule("linear", warmup=settings.warmup),
             weight_decay=settings.weight_decay,
             clip=settings.clip,
@@ -144,7 +140,7 @@ class _Tuning(Phase):
         )
         super().__init__("tune", len(train), plan)
         self.model, self.train, self.valid, self.settings = adapted.model, train, valid, settings
-        self.device = next(iter(adapted.parameters.values())).device
+        self.device = adapted.generator.model.device
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
         return {"order": bucketed_order(self.train.lengths, self.plan.batch, seed, "generator", epoch)}

@@ -10,9 +10,9 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from tailwright.augmentation import DOORS, Augmenter, BatchAugmenter
+from tailwright.augmentation import DOORS, Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.errors import InputError
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings
@@ -31,8 +31,6 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     from tailwright.training.devices import Device
 
 READS = ("texts", "targets", "label texts")
-# What validation rows can be judged by.
-Metric: TypeAlias = Literal["P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,14 @@ class ModelCard:
                 raise ValueError(f"{name} must be among {known}, got {sorted(unknown)}")
         if ("hidden" in self.doors) != bool(self.mix_points):
             raise ValueError(
-                f"a model has the hidden door if it has mix points, got doors {self.doors} "
-                f"and mix_points {self.mix_points}"
+                f"mix_points must be named by a model with the hidden door, and by no other, "
+                f"got {self.mix_points} and doors {self.doors}"
             )
+
+    def takes(self, method: AugmenterCard) -> bool:
+        """Whether an augmentation can enter the model, by its door and, if that is hidden, a mix point."""
+        points = set(method.mix_points)
+        return method.door in self.doors and (not points or not points.isdisjoint(self.mix_points))
 
 
 class Model(ABC):
@@ -93,9 +96,8 @@ class Model(ABC):
         `work` is where phases are logged and checkpoints kept.
         """
         for mix in self.mixes:
-            if mix.card.door not in self.card.doors:
-                found = f"{mix.card.name} enters at the {mix.card.door} door"
-                raise InputError(found, expected=f"one of {self.card.name}: {', '.join(self.card.doors)}")
+            if not self.card.takes(mix.card):
+                raise InputError(f"{self.card.name} cannot be trained with {mix.card.name}")
         self.learn(corpus.weighed(), seed=seed, work=work or Workplace())
 
     @abstractmethod

@@ -157,6 +157,6 @@ class Linear(Model):
 
 
 def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> TreeRows:
-    """The rows in random order: the first ones stand for all where a solver starts."""
+    """The rows in random order, because a solver starts with the first ones as a sample of all."""
     order = draw.permutation(len(train))
     return TreeRows(csr_parts(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)

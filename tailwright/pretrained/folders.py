@@ -1,7 +1,7 @@
-"""`weights_folder`: from a name to a local folder with configuration, safetensors weights and tokenizer.
+"""`weights_folder`: the local folder with configuration, safetensors weights and tokenizer of a name.
 
-Nothing of what is found is ever run: weights are safetensors, a pickled checkpoint is refused, and code that
-a hub repository may carry is not even downloaded.
+Nothing in it is ever run: weights are safetensors, pickled checkpoints are refused, and code in a hub
+repository is not even downloaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from tailwright.errors import InputError, quoted
 from tailwright.pretrained.packages import PACKAGES, package_folder
 
-# The files of a repository that are data and belong to the weights; folders below hold other formats.
+# The data files of a repository that belong to the weights; subfolders hold other formats.
 _WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
 _UNWANTED = ("*/*", "consolidated*.safetensors")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -22,10 +22,10 @@ _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 
 
 def weights_folder(name: str) -> Path:
-    """The local folder of the weights called `name`: the first of these that there is.
+    """The local folder of the weights called `name`: the first of these that exists.
 
     1. a folder of that path,
-    2. a package that we know (`PACKAGES`, such as `minilm`), converted once where it has to be,
+    2. a known package (`PACKAGES`, such as `minilm`), converted once if necessary,
     3. a hub id such as `gpt2`, downloaded by huggingface_hub into its own cache.
     """
     if Path(name).is_dir():
@@ -42,13 +42,13 @@ def weights_folder(name: str) -> Path:
 
 
 def identity_of(folder: Path) -> str:
-    """A digest of the weights, the configuration and the tokenizer in the folder, by content."""
+    """A digest of the contents of the weights, the configuration and the tokenizer in the folder."""
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(path for path in folder.iterdir() if _counts(path)):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
-            while block := file.read(1 << 22):
-                digest.update(block)
+            while chunk := file.read(1 << 22):
+                digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -63,13 +63,13 @@ def _check(folder: Path) -> None:
         pickled = next((path for path in sorted(folder.iterdir()) if path.suffix in _PICKLED), None)
         problem = "no safetensors weights" if pickled is None else f"only {pickled.name}, which is not read"
         raise InputError(problem, expected="weights as safetensors", path=folder)
-    # Without any of these transformers makes up a tokenizer that knows no word.
+    # Without any of these, transformers makes up a tokenizer that knows no words.
     if not any((folder / name).is_file() for name in _TOKENIZERS):
         raise InputError("no tokenizer.json", expected="a folder of pretrained weights", path=folder)
 
 
 def _downloaded(name: str) -> Path:
-    """The newest files of the hub repository, or those that are in the hub's own cache where it is away."""
+    """The newest files of the hub repository, or those in the hub's own cache if it cannot be reached."""
     from huggingface_hub import snapshot_download
     from huggingface_hub import utils as bars
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError

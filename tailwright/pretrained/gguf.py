@@ -1,4 +1,4 @@
-"""GGUF files, which hold a language model in 4-bit numbers, as folders that transformers loads."""
+"""GGUF files, which hold a language model in 4-bit numbers, as folders that transformers can load."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tailwright.errors import MissingExtraError
 from tailwright.pretrained.quiet import quiet_libraries
 from tailwright.store import FolderWriter
 
-# Written by the tokenizer, but for people and for chats: a template of the chat and the like.
+# Written by the tokenizer, but not needed: templates for chats and the like.
 _NOT_NEEDED = ("chat_template.jinja", "special_tokens_map.json")
 
 
 def gguf_to_folder(path: Path, folder: FolderWriter) -> None:
     """Write the model in the file as float32 safetensors, with its configuration and tokenizer.
 
-    The numbers are taken out of their 4 bits once, which takes half a minute; tied weights are written once.
+    The 4-bit numbers are converted once, which takes half a minute; tied weights are written once.
     """
-    for needed in ("accelerate", "gguf"):  # transformers would ask for them in more than one line
+    for needed in ("accelerate", "gguf"):  # transformers would ask for them in several lines
         if importlib.util.find_spec(needed) is None:
             raise MissingExtraError(needed, "lm")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    # The bar over the tensors is tqdm's own, which transformers does not switch off.
+    # The progress bar over the tensors is tqdm's own, which transformers does not switch off.
     with quiet_libraries(), contextlib.redirect_stderr(io.StringIO()):
         loaded = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
@@ -41,7 +41,9 @@ def gguf_to_folder(path: Path, folder: FolderWriter) -> None:
         model.tie_weights()
         folder.json("config.json", json.loads(config.to_json_string(use_diff=False)))
         folder.json("generation_config.json", json.loads(model.generation_config.to_json_string()))
-        folder.tensors("model", {name: part.detach().numpy() for name, part in model.named_parameters()})
+        folder.tensors(
+            "model", {name: weights.detach().numpy() for name, weights in model.named_parameters()}
+        )
         with tempfile.TemporaryDirectory() as temporary:
             tokenizer.save_pretrained(temporary)
             for written in sorted(Path(temporary).iterdir()):

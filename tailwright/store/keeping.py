@@ -68,7 +68,7 @@ def kept(
                 folder.json(_MAKING, {"seconds": seconds})
                 save(folder, thing)
         except (TailwrightError, OSError) as problem:
-            if not _is_whole(place, kind):  # else another process has just written it
+            if not is_complete(place, kind):  # else another process has just written it
                 warn_once(place.parent, called, problem)
     return thing, seconds
 
@@ -133,7 +133,8 @@ def _discard(place: Path) -> None:
         log.info("cannot be removed: %s", problem)
 
 
-def _is_whole(place: Path, kind: str) -> bool:
+def is_complete(place: Path, kind: str) -> bool:
+    """Whether there is an undamaged folder of this kind at `place`."""
     try:
         open_folder(place, kind=kind)
     except (TailwrightError, OSError):

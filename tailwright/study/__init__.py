@@ -7,5 +7,6 @@
 | `compare/` | outcomes side by side, with intervals: tables, two runs |
 | `quality/` | how good the rows are that augmentations made |
 | `report/` | the HTML report |
+| `page/` | what all HTML pages share |
 | `advise/` | which augmentation to use on a corpus, by short probes |
 """

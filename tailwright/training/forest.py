@@ -65,7 +65,7 @@ class Forest:
         owner = np.repeat(np.arange(nodes), sizes)
         inner = self.children >= 0
         if bool((self.children[inner] <= owner[inner]).any()):
-            raise ValueError("a node stands above itself")
+            raise ValueError("a node is its own ancestor")
         entry_owner = np.repeat(
             np.repeat(np.arange(nodes), np.diff(self.pair_starts)), np.diff(self.weights.indptr)
         )

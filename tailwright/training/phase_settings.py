@@ -21,9 +21,7 @@ class PhaseSettings(Settings):
     halve: int = setting(
         14, "epoch that first halves the rate; then half as many epochs, 5 at least", least=1
     )
-    raised: float = setting(
-        1.0, "most by which the rate grows where an epoch has fewer than 1,157 steps; 1: never", least=1
-    )
+    raised: float = setting(1.0, "most the rate is multiplied by where an epoch has few steps", least=1)
 
     def rate_for(self, rows: int, batch: int) -> float:
         """The learning rate of a training over so many rows.
@@ -40,10 +38,8 @@ class PhaseSettings(Settings):
     def schedule(self) -> Schedule:
         """The factor on the rate, by step."""
         # A hair before the epoch starts, since the share is multiplied by the number of steps again.
-        milestones = tuple(
-            epoch / self.epochs * (1 - 1e-12) for epoch in halving_epochs(self.epochs, self.halve)
-        )
-        return Schedule("step", milestones=milestones, drop=0.5)
+        halved = halving_epochs(self.epochs, self.halve)
+        return Schedule("step", milestones=tuple(e / self.epochs * (1 - 1e-12) for e in halved), drop=0.5)
 
 
 def halving_epochs(epochs: int, step: int) -> list[int]:

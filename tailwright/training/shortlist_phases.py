@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import torch
 
+from tailwright.encoders.dropout import drawing_from
 from tailwright.heads.candidate_head import CandidateDrawer, CandidateHead
 from tailwright.heads.cluster_head import ClusterHead
 from tailwright.training.batches import BatchDrawer, DrawnBatch
@@ -25,8 +26,8 @@ from tailwright.training.phases import Phase, Plan
 from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
-# (batch, width): the vectors of a batch's texts that a head scores, dropout included.
-Encode: TypeAlias = Callable[[DrawnBatch, np.random.Generator], torch.Tensor]
+# (batch, width): the vectors of a batch's texts that a head scores.
+Encode: TypeAlias = Callable[[DrawnBatch], torch.Tensor]
 Made = TypeVar("Made")
 
 
@@ -44,14 +45,15 @@ class ClusterPhase(Phase):
         *,
         binary: bool,
     ) -> None:
-        """`cluster_of` gives the cluster of each label (labels,); `binary` makes all targets of clusters 1."""
+        """`cluster_of` gives the cluster of each label (labels,); `binary` makes all cluster targets 1."""
         super().__init__(name, len(draw.targets), plan)
         self.draw, self.encode, self.head, self.binary = draw, encode, head, binary
         self._cluster_of = cluster_of
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         batch = self.draw(rows, random)
-        queries = self.encode(batch, random)
+        with drawing_from(random):
+            queries = self.encode(batch)
         targets = batch.targets.of_groups(self._cluster_of(), len(self.head.table))
         if self.binary:
             targets = replace(targets, values=np.ones_like(targets.values))
@@ -82,7 +84,8 @@ class CandidatePhase(Phase):
         shortlists = self._shortlists()[rows]
         batch = self.draw(rows, random)
         random_labels = self.candidates.random_labels(len(rows), random)
-        queries = self.encode(batch, random)
+        with drawing_from(random):
+            queries = self.encode(batch)
         candidates = self.candidates(batch.targets, shortlists, random_labels, random)
         loss: torch.Tensor = self.head(queries, candidates)
         return loss
@@ -109,9 +112,7 @@ class Intermediates:
         held: Made = self._held[name]
         return held
 
-    def drop(self, name: str | None = None) -> None:
-        """Forget one of them, or all."""
-        if name is None:
-            self._held = {}
-        else:
+    def drop(self, *names: str) -> None:
+        """Forget those of these names, or all."""
+        for name in names or list(self._held):
             self._held.pop(name, None)

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tailwright.augmentation._edits import OPERATIONS, EditSettings, edited_texts
 
-from tailwright.augmentation import augment, augmenter
-from tailwright.augmentation.eda import Eda, EdaSettings
-from tailwright.augmentation.wordnet import WordNet
+from tailwright.augmentation import augment, augmenter, row_augmenter
+from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data.corpus import corpus_from_lists
@@ -42,8 +40,8 @@ EVERY_ROW = {"rows": "all", "min_words": 0, "max_words": 10**6}
 
 @pytest.mark.parametrize("change", [{}, {"variant": "original"}, {"outputs": 6, "share": 0.5}, {"rows": 0.5}])
 def test_they_keep_the_contract_of_augmenters(change):
-    check_augmenter(Eda(EdaSettings(**{**EVERY_ROW, **change})))
-    check_augmenter(WordNet(EditSettings(**{**EVERY_ROW, **change})))
+    for name in ("eda", "wordnet"):
+        check_augmenter(augmenter(name, {**EVERY_ROW, **change}))
 
 
 def test_capitals_punctuation_and_spaces_around_an_edit_stay():
@@ -150,7 +148,7 @@ def test_no_output_of_a_row_is_there_twice_or_is_the_source():
 
 def test_new_rows_have_the_other_columns_of_their_source():
     corpus = odd_corpus()
-    chosen = Eda(EdaSettings(rows="all", min_words=2, operations=("swap",)))
+    chosen = row_augmenter("eda", {"rows": "all", "min_words": 2, "operations": "swap"})
     made = chosen.new_rows(corpus, seed=2)
     assert made.origin.rows.tolist() == [2, 3, 4, 5, 7]
     assert made.texts.to_pylist()[:2] == ["bridge apple"] * 2
@@ -161,7 +159,7 @@ def test_new_rows_have_the_other_columns_of_their_source():
 
 def test_rows_of_other_augmentations_are_no_sources():
     corpus = tiny_corpus()
-    chosen = WordNet(EditSettings(**EVERY_ROW))  # type: ignore[arg-type]
+    chosen = row_augmenter("wordnet", EVERY_ROW)
     made = chosen.new_rows(corpus)
     assert len(made) > 100
     again = chosen.new_rows(corpus.with_train(Dataset.concat([made, corpus.train])))
@@ -172,19 +170,19 @@ def test_operations_without_synonyms_need_no_wordnet(monkeypatch):
     def fail(*_: object) -> None:
         raise AssertionError("asked for WordNet")
 
-    monkeypatch.setattr("tailwright.augmentation._edits.wordnet_arrays", fail)
+    monkeypatch.setattr("tailwright.augmentation.shared.edits.wordnet_arrays", fail)
     corpus = corpus_from_lists(["one two three four five six"], [[0]], ["x"])
-    assert len(Eda(EdaSettings(operations=("swap", "delete"))).new_rows(corpus)) == 1
+    assert len(row_augmenter("eda", {"operations": "swap, delete"}).new_rows(corpus)) == 1
     with pytest.raises(AssertionError, match="asked for WordNet"):
-        Eda().new_rows(corpus)
+        row_augmenter("eda").new_rows(corpus)
 
 
 def test_settings_come_from_text_and_from_lists():
     chosen = augmenter("eda", {"operations": "swap, delete", "rows": "0.25", "omit_labels": ["a, b", "c"]})
     assert chosen.settings.operations == ("swap", "delete")
-    assert chosen.settings.rows == 0.25
-    assert chosen.settings.omit_labels == ("a, b", "c")
-    assert augmenter("wordnet", {"rows": "all"}).settings.rows == "all"
+    assert chosen.settings.selection.rows == 0.25
+    assert chosen.settings.selection.omit_labels == ("a, b", "c")
+    assert augmenter("wordnet", {"rows": "all"}).settings.selection.rows == "all"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,10 @@ def test_settings_come_from_text_and_from_lists():
         ({"share": 0}, r"share must be in \(0, 1\], got 0.0"),
         ({"outputs": 0}, "outputs must be >= 1, got 0"),
         ({"variant": "new"}, "setting variant: found 'new', expected one of textattack, original"),
-        ({"operations": "swap,turn"}, "operations must be among synonyms, insert, swap, delete, got 'turn'"),
+        (
+            {"operations": "swap,turn"},
+            "operations: found 'turn', expected one of synonyms, insert, swap, delete",
+        ),
         ({"operations": "swap,swap"}, "operations must differ, got swap, swap"),
         ({"operations": ""}, "operations must be one or more of synonyms, insert, swap, delete, got none"),
         ({"operations": 3}, "setting operations: found 3, expected a list"),

@@ -9,8 +9,8 @@ import literal_eda
 import numpy as np
 import pytest
 from scipy import stats
-from tailwright.augmentation._edits import EditSettings, edited_texts
 
+from tailwright.augmentation.shared.edits import EditSettings, edited_texts
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.synonym_table import synonym_arrays
 from tailwright.data.text.stop_words import ENGLISH

@@ -10,13 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tailwright.language.tuning_settings import TuningSettings
 
 import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter, augmenters, row_augmenter
@@ -28,9 +27,9 @@ from tailwright.data.corpus import corpus_from_lists
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import same_pairs
 from tailwright.errors import InputError
-from tailwright.language.decoding import DecodingSettings
 from tailwright.language.pairs import TextPairs
-from tailwright.settings import settings_from
+from tailwright.language.settings import DecodingSettings, TuningSettings
+from tailwright.settings import settings_from, settings_table
 from tailwright.streams import stream
 from tailwright.study.advise.advisor import contenders_for
 
@@ -124,7 +123,7 @@ def test_settings_of_decoding_do_not_tune_anew(own_cache):
 
 
 def test_counts_bleu_and_the_share_of_rows_are_logged(caplog):
-    caplog.set_level(logging.INFO, logger="tailwright.augmentation.gda")
+    caplog.set_level(logging.INFO, logger="tailwright.augmentation")
     gda(held_out=0.3, max_pairs=40, bleu_pairs=2).new_rows(tiny_corpus())
     said = " | ".join(caplog.messages)
     assert "120 of 120 rows are fit; 40 pairs with the same labels" in said
@@ -162,7 +161,7 @@ def test_a_corpus_without_a_fit_row_is_one_line():
 
 
 def test_a_folder_of_weights_can_be_tuned(tmp_path):
-    from tailwright.language.scratch import scratch_generator
+    from tailwright.language.causal import scratch_generator
 
     words = arrow_strings(list(FILLERS))
     made = scratch_generator(
@@ -179,12 +178,18 @@ def test_a_generator_that_is_nowhere_is_one_line():
         gda(generator="./no/such/folder").new_rows(tiny_corpus())
 
 
-def test_settings_are_flat_and_their_defaults_are_those_of_the_parts():
+def test_settings_nest_and_have_short_names_too():
     made = settings_from(GdaSettings, {"epochs": "1", "beams": "3", "max_pairs": "none", "rows": "0.5"})
-    assert (made.epochs, made.beams, made.max_pairs, made.rows) == (1, 3, None, 0.5)
-    assert GdaSettings().part(TuningSettings) == TuningSettings()
-    assert GdaSettings().part(DecodingSettings) == DecodingSettings()
-    names = [field.name for kind in (TuningSettings, DecodingSettings) for field in fields(kind)]
+    assert (made.tuning.epochs, made.decoding.beams, made.pairs.max_pairs) == (1, 3, None)
+    assert made.selection.rows == 0.5
+    whole = {"tuning.epochs": 1, "decoding": {"beams": 3}, "selection.rows": 0.5}
+    assert settings_from(GdaSettings, whole) == made
+    assert GdaSettings().tuning == TuningSettings()
+    assert GdaSettings().decoding == DecodingSettings()
+
+
+def test_every_short_name_is_the_name_of_one_setting():
+    names = [one.name.rpartition(".")[2] for one in settings_table(GdaSettings)]
     assert len(names) == len(set(names))
 
 
@@ -201,8 +206,8 @@ def test_settings_are_flat_and_their_defaults_are_those_of_the_parts():
     ],
 )
 def test_a_wrong_setting_of_any_part_is_named(wrong, line):
-    with pytest.raises(ValueError, match=line):
-        GdaSettings(**wrong)
+    with pytest.raises(InputError, match=line):
+        augmenter("gda", wrong)
 
 
 def test_the_advisor_does_not_try_it_unasked():
@@ -238,8 +243,8 @@ def test_a_forecast_leaves_the_cache_empty(own_cache):
 
 
 def test_lora_with_random_weights_is_refused_in_a_forecast_too():
-    with pytest.raises(InputError, match="tuning=lora"):
-        gda(tuning="lora").forecast(tiny_corpus())
+    with pytest.raises(InputError, match=r"tuning\.mode=lora with random weights"):
+        gda(mode="lora").forecast(tiny_corpus())
 
 
 # The command, killed and run again.

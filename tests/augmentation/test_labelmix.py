@@ -21,6 +21,7 @@ from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists, same_pairs
 from tailwright.errors import InputError
 from tailwright.labels import correlation_graph, soft_annotations
+from tailwright.labels.correlation import GraphSettings
 from tailwright.settings import settings_from
 from tailwright.streams import stream
 from tailwright.training.batches import BatchDrawer, DrawnBatch
@@ -51,7 +52,7 @@ def plain_targets(targets: np.ndarray, graph: np.ndarray, drawn: int, threshold:
 def test_it_keeps_the_contract_of_augmenters():
     check_augmenter("labelmix")
     for change in ({"soft": False}, {"method": "series", "exponent": 0.45}, {"probability": 1.0}):
-        check_augmenter(LabelMix(LabelMixSettings(**change)))
+        check_augmenter(LabelMix(settings_from(LabelMixSettings, change)))
 
 
 @pytest.mark.parametrize("probability", [0.4, 0.9])
@@ -83,7 +84,7 @@ def test_an_extreme_exponent_draws_the_rarest_of_each_row():
 
 @given(corpora(), st.integers(0, 50))
 def test_targets_are_those_of_the_plain_twin(corpus, number):
-    settings = replace(ALWAYS, probability=0.7, steps=40)
+    settings = settings_from(LabelMixSettings, {"probability": 0.7, "steps": 40})
     mix = LabelMix(settings).prepare(corpus, seed=3)
     rows = stream(1, "rows", number).integers(0, len(corpus.train), 6)
     batch = mixed(corpus, mix, rows, number)
@@ -165,7 +166,7 @@ def test_an_ignored_pair_is_never_drawn_and_stays_without_loss():
     corpus = corpus_from_lists(["a", "b", "c"], [[0, 1], [0, 1], [1, 2]], ["alpha", "beta", "gamma"])
     ignored = pairs_from_lists([[0, 2], [], []], 3)
     corpus = corpus.with_train(replace(corpus.train, ignored=ignored))
-    mix = LabelMix(replace(ALWAYS, method="series", threshold=0.0)).prepare(corpus)
+    mix = LabelMix(replace(ALWAYS, graph=GraphSettings(method="series"), threshold=0.0)).prepare(corpus)
     draw = BatchDrawer(corpus.train, [mix])
     for number in range(50):
         batch = draw(np.array([0, 1]), stream(0, "ignored", number))

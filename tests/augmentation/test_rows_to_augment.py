@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tailwright.augmentation._rows_to_augment import SourceSettings, omitted_labels, rows_to_augment
 
+from tailwright.augmentation.shared.sources import SourceSettings, omitted_labels, rows_to_augment
 from tailwright.data.corpus import Corpus, LabelSpace, corpus_from_lists
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists

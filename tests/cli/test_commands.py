@@ -53,8 +53,8 @@ def test_inspect_for_people_names_what_is_odd(small, capsys):
 
 
 def test_inspect_draws_a_picture(small, tmp_path, capsys):
-    assert run(["data", "inspect", str(small), "--plot", str(tmp_path / "t.png"), "--json"]) == 0
-    assert (tmp_path / "t.png").exists()
+    assert run(["data", "inspect", str(small), "--plot", str(tmp_path / "t.svg"), "--json"]) == 0
+    assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 @pytest.mark.parametrize("target", ["jsonl", "csv", "parquet", "xc", "xc-json", "texts-labels", "fasttext"])

@@ -15,7 +15,7 @@ import tailwright as tw
 from tailwright.cli.graph import column_of, graph
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
-from tailwright.errors import InputError
+from tailwright.errors import InputError, TailwrightError
 from tailwright.labels import correlation_graph
 from tailwright.labels.graph_file import save_graph
 from tailwright.labels.neighbours import neighbours, shared_rows
@@ -64,7 +64,7 @@ def test_explain_names_the_neighbours_with_their_weights(corpus, capsys, label):
     run(corpus, "--explain", label)
     words = capsys.readouterr().out
     assert "red shoes (id 1) is on 8 training rows." in words
-    assert "Of 400 hops from it so many end at:" in words
+    assert "Where 400 hops from it end:" in words
     (blue,) = (line.split() for line in words.splitlines() if line.startswith("blue shoes"))
     assert blue[-2:] == ["8", "6"]
     run(corpus, "--explain", label, "--json", "--method", "series")
@@ -80,7 +80,7 @@ def test_explain_says_why_a_label_has_no_neighbours(corpus, capsys):
     run(corpus, "--explain", "1", "--head-cut", 7)
     assert "more than 7 (--head-cut), so it has only itself" in capsys.readouterr().out
     run(corpus, "--explain", "1", "--method", "series")
-    assert "Of all hops from it, on average, so many end at:" in capsys.readouterr().out
+    assert "Where hops from it end, on average:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("label", ["1", "5"])
@@ -108,9 +108,9 @@ def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, l
             ["--explain", "1", "--method", "stroll"],
             "setting method: found 'stroll', expected one of walk, series",
         ),
-        (["--explain", "1", "--steps", "0"], "steps must be a whole number >= 1, got 0"),
+        (["--explain", "1", "--steps", "0"], "steps must be >= 1, got 0"),
         (["--out", "graph.txt"], "graph.txt: found .txt, expected .npz"),
-        (["--out", "nowhere/graph.npz"], "nowhere/graph.npz: cannot be written: No such file or directory"),
+        (["--out", "nowhere/graph.npz"], "nowhere/graph.npz: cannot be written (No such file or directory)"),
         (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .svg"),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_failed_write_leaves_the_old_file_as_it_was(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(sparse, "save_npz", full)
-    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+    with pytest.raises(TailwrightError, match=r"cannot be written \(No space left on device\)"):
         save_graph(sparse.csr_array(np.eye(3)), tmp_path / "g.npz")
     assert (tmp_path / "g.npz").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["g.npz"]

@@ -138,7 +138,10 @@ def test_labelmix_trains_with_twin_and_is_one_line_elsewhere(tiny, tmp_path, cap
     assert run(["augment", "nowhere", "--method", "labelmix", "--out", str(tmp_path / "rows")]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
-    assert "it works during training, at the batch door, expected `tailwright train --augment labelmix`" in lines[0]
+    assert (
+        "it works during training, at the batch door, expected `tailwright train --augment labelmix`"
+        in lines[0]
+    )
 
 
 @pytest.fixture

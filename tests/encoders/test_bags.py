@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from tailwright.encoders.bags import Bags, bag_sum, share_words
+from tailwright.encoders.bags import Bags, EmbeddingBags, bag_sum, share_words
 
 DENSE = np.array([[0, 2, 0, 0.5, 0], [0, 0, 0, 0, 0], [1, 0, 0, 3, 0]], dtype=np.float32)
 BAGS = Bags.of(sparse.csr_array(DENSE))
@@ -37,6 +37,19 @@ def test_shared_words_are_numbered_by_place_and_mean_the_same():
     assert words.tolist() == [0, 1, 3]
     np.testing.assert_array_equal(a.sum(table[words]), DENSE[[2]] @ table)
     np.testing.assert_array_equal(b.sum(table[words]), DENSE[:2] @ table)
+
+
+def test_the_module_sums_several_bags_and_only_their_words_learn():
+    vectors = np.arange(20, dtype=np.float32).reshape(5, 4)
+    bags = EmbeddingBags(vectors.copy()).train()
+    first, second = bags(BAGS.take(np.array([2])), BAGS.take(np.array([0, 1])))
+    np.testing.assert_array_equal(first.detach(), DENSE[[2]] @ vectors)
+    np.testing.assert_array_equal(second.detach(), DENSE[:2] @ vectors)
+    (first.sum() + 2 * second.sum()).backward()
+    words, gradient = bags.table.take_gradient()
+    assert words.tolist() == [0, 1, 3]
+    expected = DENSE[2, [0, 1, 3]] + 2 * DENSE[0, [0, 1, 3]]
+    np.testing.assert_array_equal(gradient, np.tile(expected[:, None], 4))
 
 
 def test_a_slice_is_its_rows():

@@ -23,8 +23,8 @@ def test_the_ratio_of_the_sums_is_the_metric(case: Case) -> None:
     parts = row_parts(case.top_ids, case.truth_csr, weights, names(case.ks), case.excluded_csr)
     whole = metrics_at_k(case.top_ids, case.truth_csr, weights, case.ks, case.excluded_csr)
     assert parts.values() == pytest.approx({name: whole[name] for name in parts.metrics}, abs=1e-9)
-    assert parts.found.shape == parts.possible.shape == (len(case.truth), len(parts.metrics))
-    assert np.all(parts.found <= parts.possible + 1e-9)
+    assert parts.achieved.shape == parts.possible.shape == (len(case.truth), len(parts.metrics))
+    assert np.all(parts.achieved <= parts.possible + 1e-9)
 
 
 @given(cases(), st.data())

@@ -6,18 +6,18 @@ import math
 
 import pytest
 import torch
-from tailwright.heads.dense_scores import DenseHead
 
+from tailwright.heads.dense import DenseHead
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.heads.shared_mlp import SharedMlpHead
 
 
 def spread(tensor: torch.Tensor) -> float:
-    return float(tensor.abs().max())
+    return float(tensor.detach().abs().max())
 
 
 def test_the_label_specific_head_starts_xavier_with_biases_of_zero():
-    head, bound = LabelSpecificHead.new(300, 60, 0, "head"), math.sqrt(6 / 360)
+    head, bound = LabelSpecificHead(300, 60, seed=0, name="head"), math.sqrt(6 / 360)
     for vectors in (head.attention, head.outputs):
         assert spread(vectors) == pytest.approx(bound, rel=0.01)
     assert not torch.equal(head.attention, head.outputs)
@@ -25,45 +25,57 @@ def test_the_label_specific_head_starts_xavier_with_biases_of_zero():
 
 
 def test_the_shared_head_starts_xavier_with_biases_of_a_linear_layer():
-    head = SharedMlpHead.new(300, 200, [150, 100], 0, "head")
-    assert [tuple(w.shape) for w in head.weights] == [(150, 200), (100, 150), (1, 100)]
-    for weight in head.weights[:2]:
-        assert spread(weight) == pytest.approx(math.sqrt(6 / sum(weight.shape)), rel=0.01)
-    assert spread(head.biases[0]) == pytest.approx(1 / math.sqrt(200), rel=0.05)
-    assert spread(head.biases[1]) == pytest.approx(1 / math.sqrt(150), rel=0.05)
+    head = SharedMlpHead(300, 200, [150, 100], seed=0, name="head")
+    assert [tuple(layer.weight.shape) for layer in head.layers] == [(150, 200), (100, 150), (1, 100)]
+    for layer in head.layers[:2]:
+        assert spread(layer.weight) == pytest.approx(math.sqrt(6 / sum(layer.weight.shape)), rel=0.01)
+    assert spread(head.layers[0].bias) == pytest.approx(1 / math.sqrt(200), rel=0.05)
+    assert spread(head.layers[1].bias) == pytest.approx(1 / math.sqrt(150), rel=0.05)
 
 
 def test_the_layers_of_512_256_128_hold_as_many_numbers_as_the_paper_says():
-    head = SharedMlpHead.new(3, 512, [256, 128], 0, "head")
-    assert sum(part.numel() for part in (*head.weights, *head.biases)) == 164_353
+    head = SharedMlpHead(3, 512, [256, 128], seed=0, name="head")
+    assert sum(weight.numel() for weight in head.layers.parameters()) == 164_353
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        lambda: LabelSpecificHead(400, 50, seed=0, name="x"),
+        lambda: SharedMlpHead(400, 50, [3], seed=0, name="x"),
+    ],
+)
+def test_attention_starts_xavier_uniform(new):
+    vectors, bound = new().attention.detach(), (6 / 450) ** 0.5
+    assert float(vectors.abs().max()) <= bound
+    assert float(vectors.abs().max()) > 0.99 * bound
+    assert abs(float(vectors.mean())) < 0.01 * bound
 
 
 def test_the_dense_head_starts_as_it_is_told():
     bound = 1 / math.sqrt(100)
-    usual = DenseHead.new(500, 100, 0, "head")
+    usual = DenseHead(500, 100, seed=0, name="head")
     assert spread(usual.weight) == pytest.approx(bound, rel=0.01)
     assert spread(usual.bias) == pytest.approx(bound, rel=0.02)
-    bare, normal = (DenseHead.new(500, 100, 0, "head", start) for start in ("xavier", "xavier-normal"))
+    bare = DenseHead(500, 100, seed=0, name="head", start="xavier", bias=False)
     assert spread(bare.weight) == pytest.approx(math.sqrt(6 / 600), rel=0.01)
     assert bare.bias is None
-    assert float(normal.bias.std()) == pytest.approx(1, rel=0.1)
-    with pytest.raises(ValueError, match="start must be one of fan-in, xavier, xavier-normal, got 'zero'"):
-        DenseHead.new(5, 3, 0, "head", "zero")
+    with pytest.raises(ValueError, match="start must be one of fan-in, xavier, got 'zero'"):
+        DenseHead(5, 3, seed=0, name="head", start="zero")
 
 
 NEW = {
-    "label-specific": lambda seed, name: LabelSpecificHead.new(7, 4, seed, name),
-    "shared-mlp": lambda seed, name: SharedMlpHead.new(7, 4, [3], seed, name),
-    "dense": lambda seed, name: DenseHead.new(7, 4, seed, name),
+    "label-specific": lambda **options: LabelSpecificHead(7, 4, **options),
+    "shared-mlp": lambda **options: SharedMlpHead(7, 4, [3], **options),
+    "dense": lambda **options: DenseHead(7, 4, **options),
 }
 
 
 @pytest.mark.parametrize("new", NEW.values(), ids=NEW.keys())
 def test_the_start_depends_on_seed_and_name_alone(new):
-    first, again = new(0, "head").parts("a"), new(0, "head").parts("a")
+    first, again = new(seed=0, name="head").state_dict(), new(seed=0, name="head").state_dict()
     assert all(torch.equal(first[name], again[name]) for name in first)
-    assert {name.partition(".")[0] for name in first} == {"a"}
-    for other in (new(1, "head").parts("a"), new(0, "other").parts("a")):
+    for other in (new(seed=1, name="head").state_dict(), new(seed=0, name="other").state_dict()):
         drawn = [name for name in first if first[name].any()]
         assert not any(torch.equal(first[name], other[name]) for name in drawn)
 
@@ -71,4 +83,19 @@ def test_the_start_depends_on_seed_and_name_alone(new):
 @pytest.mark.parametrize("layers", [[], [3, 0]])
 def test_layers_must_have_sizes(layers):
     with pytest.raises(ValueError, match="layers must be one or more sizes >= 1"):
-        SharedMlpHead.new(7, 4, layers, 0, "head")
+        SharedMlpHead(7, 4, layers, seed=0, name="head")
+
+
+@pytest.mark.parametrize("new", [NEW["shared-mlp"], NEW["dense"]])
+def test_a_sparse_head_starts_with_the_same_numbers(new):
+    dense, sparse = (new(seed=0, name="head", sparse=flag).state_dict() for flag in (False, True))
+    table = next(iter(dense))  # the vectors of labels
+    assert torch.equal(sparse.pop(f"{table}.weight"), dense.pop(table))
+    assert all(torch.equal(sparse[name], dense[name]) for name in dense)
+
+
+def test_torchs_generator_is_left_alone():
+    before = torch.get_rng_state()
+    for new in NEW.values():
+        new(seed=0, name="head")
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,14 +1,31 @@
-"""Label attention in blocks equals the plain form, and padding has no say in it."""
+"""Label attention: context vectors of pairs equal the plain form, and padding has no say in it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import plain_heads
 import pytest
 import torch
-from plain_heads import LABELS, ROWS, TOKENS, WIDTH, drawn, padded_mask, plain_contexts, some_targets
+from plain_heads import (
+    ATTENDED,
+    LABELS,
+    ROWS,
+    TOKENS,
+    WIDTH,
+    drawn,
+    padded_mask,
+    plain_contexts,
+    some_targets,
+)
 
-from tailwright.heads.label_attention import label_contexts, mask_of_lengths, new_label_vectors
-from tailwright.heads.shared_mlp import SharedMlpHead
+from tailwright.encoders.encoded import Encoded
+from tailwright.heads.label_attention import pair_contexts
+
+# Every pair of row and label, in no order.
+ORDER = np.random.Generator(np.random.Philox(key=5)).permutation(ROWS * LABELS)
+PAIR_ROWS, PAIR_LABELS = ORDER // LABELS, ORDER % LABELS
 
 
 @pytest.fixture(params=["one block", "several blocks"], autouse=True)
@@ -18,41 +35,47 @@ def _blocks(request, monkeypatch):
 
 
 def batch(dtype=torch.float64):
-    hidden, vectors = drawn(1, ROWS, TOKENS, WIDTH).to(dtype), drawn(2, LABELS, WIDTH).to(dtype)
-    return hidden.requires_grad_(), padded_mask(), vectors.requires_grad_()
+    states, vectors = drawn(1, ROWS, TOKENS, WIDTH).to(dtype), drawn(2, LABELS, WIDTH).to(dtype)
+    return states.requires_grad_(), padded_mask(), vectors.requires_grad_()
+
+
+def all_contexts(states, mask, vectors):
+    """(batch, labels, width), put together from pairs in no order."""
+    contexts = pair_contexts(Encoded(states, mask), PAIR_ROWS, vectors[PAIR_LABELS])
+    return contexts[np.argsort(ORDER)].view(ROWS, LABELS, WIDTH)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_contexts_and_gradients_equal_the_plain_form(dtype):
-    hidden, mask, vectors = batch(dtype)
-    found, expected = label_contexts(hidden, mask, vectors), plain_contexts(hidden, mask, vectors)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    slopes = drawn(3, *found.shape).to(dtype)
-    ours = torch.autograd.grad((found * slopes).sum(), [hidden, vectors])
-    plain = torch.autograd.grad((expected * slopes).sum(), [hidden, vectors])
+    states, mask, vectors = batch(dtype)
+    contexts, expected = all_contexts(states, mask, vectors), plain_contexts(states, mask, vectors)
+    torch.testing.assert_close(contexts, expected, rtol=1e-5, atol=1e-5)
+    weights = drawn(3, *contexts.shape).to(dtype)
+    ours = torch.autograd.grad((contexts * weights).sum(), [states, vectors])
+    plain = torch.autograd.grad((expected * weights).sum(), [states, vectors])
     for a, b in zip(ours, plain, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
 
 
-def test_labels_of_each_text_are_slices_of_all():
-    hidden, mask, vectors = batch()
-    lists = torch.stack([torch.arange(20).roll(row) for row in range(ROWS)])
-    found = label_contexts(hidden, mask, vectors[lists])
-    every = plain_contexts(hidden, mask, vectors)
-    expected = every.gather(1, lists[..., None].expand(-1, -1, WIDTH))
-    torch.testing.assert_close(found, expected)
-    ours = torch.autograd.grad(found.square().sum(), [hidden, vectors])
-    plain = torch.autograd.grad(expected.square().sum(), [hidden, vectors])
+def test_contexts_of_some_pairs_are_those_among_all():
+    """A pair may be asked for twice, a row or label not at all."""
+    states, mask, vectors = batch()
+    rows, labels = np.array([4, 0, 4, 0, 1, 0]), np.array([3, 3, 36, 7, 0, 3])
+    contexts = pair_contexts(Encoded(states, mask), rows, vectors[labels])
+    expected = plain_contexts(states, mask, vectors)[rows, labels]
+    torch.testing.assert_close(contexts, expected)
+    ours = torch.autograd.grad(contexts.square().sum(), [states, vectors])
+    plain = torch.autograd.grad(expected.square().sum(), [states, vectors])
     for a, b in zip(ours, plain, strict=True):
         torch.testing.assert_close(a, b)
+    assert pair_contexts(Encoded(states, mask), rows[:0], vectors[labels[:0]]).shape == (0, WIDTH)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_the_derivative_of_contexts_is_that_of_their_differences(own):
-    hidden, vectors = drawn(1, 2, 3, 2).requires_grad_(), drawn(2, *([2] if own else []), 18, 2)
+def test_the_derivative_of_contexts_is_that_of_their_differences():
+    states, vectors = drawn(1, 2, 3, 2).requires_grad_(), drawn(2, 18, 2).requires_grad_()
     mask = torch.tensor([[True, True, False], [True, True, True]])
-    inputs = (hidden, vectors.requires_grad_())
-    assert torch.autograd.gradcheck(lambda h, v: label_contexts(h, mask, v), inputs)
+    rows = np.arange(18) % 2
+    assert torch.autograd.gradcheck(lambda s, v: pair_contexts(Encoded(s, mask), rows, v), (states, vectors))
 
 
 @pytest.mark.parametrize("trained", [0, 2])
@@ -60,69 +83,66 @@ def test_only_what_is_trained_gets_a_gradient(trained):
     tensors = batch()
     expected = torch.autograd.grad(plain_contexts(*tensors).square().sum(), tensors[trained])
     frozen = [tensor if i in (trained, 1) else tensor.detach() for i, tensor in enumerate(tensors)]
-    found = torch.autograd.grad(label_contexts(*frozen).square().sum(), tensors[trained])
-    torch.testing.assert_close(found, expected)
+    gradient = torch.autograd.grad(all_contexts(*frozen).square().sum(), tensors[trained])
+    torch.testing.assert_close(gradient, expected)
 
 
-def test_the_shared_head_over_contexts_equals_its_loss_in_blocks():
-    hidden, mask, vectors = batch()
-    layers = plain_heads.shared_mlp().tensors[2:]
-    head, targets = SharedMlpHead(vectors, tuple(layers[:3]), tuple(layers[3:])), some_targets()
-    scores = head.of_contexts(label_contexts(hidden, mask, vectors))
+@pytest.mark.parametrize("make", ATTENDED.values(), ids=ATTENDED.keys())
+def test_a_head_over_contexts_equals_its_loss_in_blocks(make):
+    case, targets = make(), some_targets()
+    head = case.head()
+    contexts = plain_contexts(case.tensors[0], case.mask, case.tensors[1])
+    tables = [table[PAIR_LABELS] for table in head.tables()]
+    logits = head.logits_of_contexts(contexts[PAIR_ROWS, PAIR_LABELS], tables)
+    logits = logits[np.argsort(ORDER)].view(ROWS, LABELS)
+    torch.testing.assert_close(case.logits(), logits.detach())
     torch.testing.assert_close(
-        head.loss(hidden, mask, targets.sparse(), mean="rows"), targets.mean_loss(scores, ROWS)
+        head(case.encoded(), targets.sparse(), mean="rows"), targets.mean_loss(logits, ROWS)
     )
 
 
-@pytest.mark.parametrize("make", [plain_heads.label_specific, plain_heads.shared_mlp])
-def test_appended_padding_changes_no_score_and_gets_no_gradient(make):
+@pytest.mark.parametrize("make", ATTENDED.values(), ids=ATTENDED.keys())
+def test_appended_padding_changes_no_logit_and_gets_no_gradient(make):
     case = make()
     longer = torch.cat([case.tensors[0], 1e3 * drawn(9, ROWS, 4, WIDTH)], 1).requires_grad_()
     mask = torch.cat([case.mask, torch.zeros(ROWS, 4, dtype=torch.bool)], 1)
-    torch.testing.assert_close(case.head().scores(longer, mask), case.scores())
-    case.head().loss(longer, mask, some_targets().sparse()).backward()
+    torch.testing.assert_close(case.head().logits(Encoded(longer, mask)), case.logits())
+    case.head()(Encoded(longer, mask), some_targets().sparse()).backward()
     assert bool((longer.grad[~mask] == 0).all())
     assert bool((longer.grad[mask] != 0).any())
 
 
 def test_padding_changes_no_context():
-    hidden, mask, vectors = batch()
-    longer = torch.cat([hidden, 1e3 * drawn(9, ROWS, 4, WIDTH)], 1)
+    states, mask, vectors = batch()
+    longer = torch.cat([states, 1e3 * drawn(9, ROWS, 4, WIDTH)], 1)
     wider = torch.cat([mask, torch.zeros(ROWS, 4, dtype=torch.bool)], 1)
-    found = label_contexts(longer, wider, vectors)
-    torch.testing.assert_close(found, label_contexts(hidden, mask, vectors))
+    torch.testing.assert_close(all_contexts(longer, wider, vectors), all_contexts(states, mask, vectors))
 
 
 def test_one_token_is_the_context_of_every_label():
-    hidden, mask, vectors = batch()
-    found = label_contexts(hidden, mask, vectors)[1]  # the text of length 1
-    torch.testing.assert_close(found, hidden[1, 0].expand(LABELS, WIDTH))
+    states, mask, vectors = batch()
+    contexts = all_contexts(states, mask, vectors)[1]  # the text of length 1
+    torch.testing.assert_close(contexts, states[1, 0].expand(LABELS, WIDTH))
 
 
 def test_a_text_without_tokens_is_refused_by_number():
-    hidden, mask, vectors = batch()
+    states, mask, vectors = batch()
     mask[3] = False
     with pytest.raises(ValueError, match="text 3 of the batch has no token"):
-        label_contexts(hidden, mask, vectors)
-    case = plain_heads.label_specific()
+        all_contexts(states, mask, vectors)
+    case = replace(plain_heads.label_specific(), mask=mask)
     with pytest.raises(ValueError, match="text 3 of the batch has no token"):
-        case.head().scores(case.tensors[0], mask)
+        case.logits()
 
 
 @pytest.mark.parametrize("wrong", [torch.ones(ROWS, TOKENS), torch.ones(ROWS, 2, dtype=torch.bool)])
 def test_a_mask_of_another_type_or_shape_is_refused(wrong):
-    hidden, _, vectors = batch()
+    states, _, vectors = batch()
     with pytest.raises(ValueError, match="mask must be bool"):
-        label_contexts(hidden, wrong, vectors)
+        all_contexts(states, wrong, vectors)
 
 
-def test_a_mask_of_lengths_holds_that_many_tokens():
-    assert mask_of_lengths(torch.tensor([0, 2, 3]), 3).sum(1).tolist() == [0, 2, 3]
-    assert mask_of_lengths(torch.tensor([2]), 3).tolist() == [[True, True, False]]
-
-
-def test_attention_starts_xavier_uniform():
-    found, bound = new_label_vectors(400, 50, 0, "x"), (6 / 450) ** 0.5
-    assert float(found.abs().max()) <= bound
-    assert float(found.abs().max()) > 0.99 * bound
-    assert abs(float(found.mean())) < 0.01 * bound
+def test_an_encoder_without_tokens_is_refused():
+    case = replace(plain_heads.label_specific(), mask=None)
+    with pytest.raises(ValueError, match="needs an encoder that gives a state a token"):
+        case.loss(some_targets().sparse())

@@ -8,8 +8,8 @@ from edits_twin import SYNONYMS, Draws, edited, edited_original
 from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import texts as any_texts
-from tailwright.augmentation._edits import OPERATIONS, EditSettings, edited_texts
 
+from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.synonym_table import synonym_arrays
 from tailwright.data.text.spans import character_class, character_classes, spaced_words, word_spans

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tailwright.evaluation import metrics_at_k, sliced_metrics, top_k_of_scores
-from tailwright.kernels.metrics import ROWS_A_BLOCK, count_by_label, cut_rankings, zero_pairs
+from tailwright.kernels.metrics import ROWS_PER_BLOCK, count_by_label, cut_rankings, zero_pairs
 from tailwright.kernels.ranking import find_label
 
 
@@ -42,7 +42,7 @@ def test_find_label_is_a_search_in_a_part_of_the_array(labels: list[int], wanted
     assert found == (1 + labels.index(wanted) if wanted in labels else -1)
 
 
-@pytest.mark.parametrize("rows", [1, ROWS_A_BLOCK, ROWS_A_BLOCK + 1])
+@pytest.mark.parametrize("rows", [1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1])
 def test_cut_rankings_equals_its_plain_twin(rows: int) -> None:
     ids, skip = random_rankings(0, rows, 12, 9), random_pairs(1, (rows, 12), 0.3)
     cut = np.full((rows, 4), -1, dtype=np.int32)
@@ -100,7 +100,7 @@ def test_count_by_label_equals_its_plain_twin() -> None:
 
 
 def test_results_are_the_same_bits_on_any_number_of_threads(threads: int) -> None:
-    rows, labels = 5 * ROWS_A_BLOCK + 17, 30
+    rows, labels = 5 * ROWS_PER_BLOCK + 17, 30
     random = np.random.default_rng(6)
     truth = random_pairs(7, (rows, labels), 0.1)
     truth.data = random.random(truth.nnz)

@@ -55,7 +55,7 @@ def test_threads_and_slices_make_no_difference(method, monkeypatch):
     whole = correlation_graph(targets, method=method)
     try:
         numba.set_num_threads(1)
-        monkeypatch.setattr(correlation, "SLICE", 700)
+        monkeypatch.setattr(correlation, "BLOCK", 700)
         alone = correlation_graph(targets, method=method)
     finally:
         numba.set_num_threads(before)

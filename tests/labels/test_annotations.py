@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from labels.plain_graph import random_targets
 from scipy import sparse
 
-from tailwright.labels import correlation_graph, soft_annotations, symmetric_normalised
+from tailwright.labels import correlation_graph, soft_annotations
 
 GRAPHS = st.integers(1, 6).flatmap(
     lambda n: arrays.arrays(np.float32, (n, n), elements=st.sampled_from([0, 0, 1, 3, 4, 10, 40]))
@@ -56,29 +56,17 @@ def test_a_wrong_threshold_is_named(threshold):
         soft_annotations(sparse.csr_array(np.eye(2)), threshold)
 
 
-@pytest.mark.parametrize("function", [soft_annotations, symmetric_normalised])
-def test_what_is_no_graph_is_refused(function):
+def test_what_is_no_graph_is_refused():
     with pytest.raises(ValueError, match=r"as many rows as columns, got shape \(2, 3\)"):
-        function(sparse.csr_array((2, 3)))
+        soft_annotations(sparse.csr_array((2, 3)))
     for weight in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match="finite weights >= 0"):
-            function(sparse.csr_array(np.array([[weight]])))
-
-
-@given(GRAPHS)
-def test_the_normalised_graph_equals_the_formula_and_stays_finite(graph):
-    with np.errstate(divide="ignore"):
-        by_row, by_column = (1 / np.sqrt(graph.astype(np.float64).sum(axis=axis)) for axis in (1, 0))
-    by_row[np.isinf(by_row)] = by_column[np.isinf(by_column)] = 0
-    found = symmetric_normalised(sparse.csr_array(graph))
-    assert found.dtype == np.float32
-    assert np.allclose(found.toarray(), by_row[:, None] * graph * by_column)
+            soft_annotations(sparse.csr_array(np.array([[weight]])))
 
 
 def test_the_graph_itself_stays_as_it_is():
     graph = sparse.csr_array(np.array([[2, 1], [0, 0]], dtype=np.float32))
-    for part in (graph.data, graph.indices, graph.indptr):
-        part.flags.writeable = False
+    for array in (graph.data, graph.indices, graph.indptr):
+        array.flags.writeable = False
     soft_annotations(graph)
-    symmetric_normalised(graph)
     assert graph.toarray().tolist() == [[2, 1], [0, 0]]

@@ -1,4 +1,4 @@
-"""cooccurrence: exactly targets.T @ targets, whatever the block."""
+"""cooccurrence_blocks: exactly targets.T @ targets, whatever the block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from tailwright.labels import cooccurrence, cooccurrence_blocks
+from tailwright.labels import cooccurrence_blocks
 
 SHAPES = st.tuples(st.integers(0, 6), st.integers(0, 9))
 
@@ -25,16 +25,17 @@ def test_it_equals_the_dense_product(targets: np.ndarray, block: int, binary: bo
     expected = dense.T @ dense
     if not diagonal:
         np.fill_diagonal(expected, 0)
-    found = cooccurrence(sparse.csr_array(targets), block, binary=binary, diagonal=diagonal)
-    assert found.shape == expected.shape
-    assert np.array_equal(found.toarray(), expected)
-    assert found.nnz == np.count_nonzero(expected)
-    assert found.has_sorted_indices
+    blocks = list(cooccurrence_blocks(sparse.csr_array(targets), block, binary=binary, diagonal=diagonal))
+    rows = [block.toarray() for _, block in blocks]
+    assert np.array_equal(np.concatenate([np.zeros((0, targets.shape[1])), *rows]), expected)
+    assert sum(block.nnz for _, block in blocks) == np.count_nonzero(expected)
+    assert all(block.has_sorted_indices for _, block in blocks)
 
 
 def test_sums_that_float32_cannot_hold_are_exact() -> None:
     column = sparse.csr_array(np.array([[4096.0], [1.0]], dtype=np.float32))
-    assert cooccurrence(column).toarray().tolist() == [[2.0**24 + 1]]
+    ((_, rows),) = cooccurrence_blocks(column)
+    assert rows.toarray().tolist() == [[2.0**24 + 1]]
 
 
 def test_blocks_start_where_they_say() -> None:
@@ -50,10 +51,10 @@ def test_blocks_start_where_they_say() -> None:
 def test_the_input_stays_as_it_is() -> None:
     targets = sparse.csr_array(np.array([[0.5, 1]], dtype=np.float32))
     targets.data.flags.writeable = False
-    cooccurrence(targets, binary=True)
+    list(cooccurrence_blocks(targets, binary=True))
     assert targets.data.tolist() == [0.5, 1]
 
 
 def test_a_block_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="block must be >= 1, got 0"):
-        cooccurrence(sparse.csr_array((2, 2)), block=0)
+        next(cooccurrence_blocks(sparse.csr_array((2, 2)), block=0))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from tailwright.language.continuing import Continuations, places_of
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -21,7 +20,8 @@ from transformers import (
 )
 
 from tailwright.errors import InputError
-from tailwright.language.beam import Candidate, beam_search
+from tailwright.language.beam import Continuation, beam_search
+from tailwright.language.cached_sequences import CachedSequences, places_of
 
 VOCABULARY, END = 120, 5
 SMALL = {
@@ -81,7 +81,7 @@ def prompts_of(lengths: list[int], seed: int = 0) -> list[list[int]]:
 
 def by_transformers(
     model: Any, prompts: list[list[int]], limit: int, beams: int, length_penalty: float, end: int = END
-) -> list[list[Candidate]]:
+) -> list[list[Continuation]]:
     longest = max(map(len, prompts))
     tokens = torch.zeros((len(prompts), longest), dtype=torch.long)
     mask = torch.zeros_like(tokens)
@@ -105,13 +105,13 @@ def by_transformers(
     texts = found.sequences[:, longest:].tolist()
     texts = [text[: text.index(end) + 1] if end in text else text for text in texts]
     candidates = [
-        Candidate(tuple(text), score)
+        Continuation(tuple(text), score)
         for text, score in zip(texts, found.sequences_scores.tolist(), strict=True)
     ]
     return [candidates[start : start + beams] for start in range(0, len(candidates), beams)]
 
 
-def assert_same(found: list[list[Candidate]], expected: list[list[Candidate]]) -> None:
+def assert_same(found: list[list[Continuation]], expected: list[list[Continuation]]) -> None:
     for ours, theirs in zip(found, expected, strict=True):
         assert [one.tokens for one in ours] == [one.tokens for one in theirs]
         assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], abs=1e-4)
@@ -170,7 +170,7 @@ def test_more_beams_than_the_vocabulary_can_feed_are_one_line() -> None:
 
 def test_continued_sequences_have_the_logits_of_whole_ones() -> None:
     model, prompts = made("llama"), prompts_of([7, 3, 5])
-    growing = Continuations(model, prompts)
+    growing = CachedSequences(model, prompts)
     with torch.inference_mode():
         growing.spread(2)
         texts = [list(prompt) for prompt in prompts for _ in range(2)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from tailwright.language.bleu import corpus_bleu, held_out_bleu
-from tailwright.language.causal import load_causal
-from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import text_pairs
@@ -28,18 +25,17 @@ def test_a_known_value():
     assert corpus_bleu(["the cat sat on a mat"], ["the cat sat on the mat"]) == pytest.approx(expected)
 
 
-def test_it_asks_for_texts_of_held_out_sources_and_logs(tiny_llama, tmp_path):
-    generator = load_causal(tiny_llama, separator=None, lower_case=True)
+def test_it_asks_for_texts_of_held_out_sources():
     pairs = text_pairs([f"s{i}" for i in range(30)], ["The Cat sat on the mat"] * 30)
     asked = []
 
-    def write(_, sources):
+    def write(sources):
         asked.extend(sources.to_pylist())
         return ["the cat sat on the mat"] * len(sources)
 
-    assert held_out_bleu(generator, pairs, write, most=10, work=Workplace(tmp_path)) == pytest.approx(100)
+    assert held_out_bleu(pairs, write, lower_case=True, most=10) == pytest.approx(100)
     assert len(set(asked)) == 10
-    assert json.loads((tmp_path / "log.jsonl").read_text())["pairs"] == 10
-    assert held_out_bleu(generator, text_pairs([], []), write) is None
+    assert held_out_bleu(pairs, write, lower_case=False) < 90
+    assert held_out_bleu(text_pairs([], []), write, lower_case=True) is None
     with pytest.raises(ValueError, match="0 texts written for 30 sources"):
-        held_out_bleu(generator, pairs, lambda *_: [])
+        held_out_bleu(pairs, lambda _: [], lower_case=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tailwright.language.lora import merged, with_lora
 
+from tailwright.language.adapting import merged, with_lora
 from tailwright.language.causal import load_causal
 from tailwright.language.tuning import tuned_generator, tuning_folder
 from tailwright.store import open_folder
@@ -49,7 +49,7 @@ def test_only_small_matrices_and_a_new_separator_learn_and_are_kept(folder):
     chosen, pairs = settings("lora", lora_rank=2, separator=None), copies(20)
     tuned_generator(str(folder), pairs, chosen, seed=0)
     kept = open_folder(tuning_folder(str(folder), pairs, chosen, seed=0) / "generator", kind="generator")
-    parts = kept.tensors("parts")
+    parts = kept.tensors("weights")
     tokens = [array for name, array in parts.items() if "lora_" not in name]
     assert [array.size for array in tokens] == [32]
     assert all(2 in array.shape for name, array in parts.items() if "lora_" in name)

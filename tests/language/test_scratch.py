@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tailwright.language.scratch import scratch_generator
 
 from tailwright.errors import InputError
-from tailwright.language.tuning import TuningSettings, tuned_generator
+from tailwright.language.causal import scratch_generator
+from tailwright.language.settings import TuningSettings
+from tailwright.language.tuning import tuned_generator
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import copies, digest, text_pairs
@@ -65,5 +66,5 @@ def test_it_is_tuned_like_any_other():
 
 
 def test_small_matrices_beside_random_ones_are_refused():
-    with pytest.raises(InputError, match="expected tuning=full for the generator scratch"):
-        tuned_generator("scratch", copies(20), TuningSettings(tuning="lora"), seed=0)
+    with pytest.raises(InputError, match="expected full for the generator scratch"):
+        tuned_generator("scratch", copies(20), TuningSettings(mode="lora"), seed=0)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tailwright.language.sequences import _sequence, padded, sequences_of
 
 from tailwright.language.causal import load_causal
-from tailwright.language.pairs import FEWEST_TO_HOLD_OUT
+from tailwright.language.pairs import FEWEST_TO_HOLD_OUT, _sequence, padded, sequences_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import copies, text_pairs

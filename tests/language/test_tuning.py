@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from tailwright.language.sequences import padded, sequences_of
-from tailwright.language.token_loss import token_loss
 
 from tailwright.errors import InputError
 from tailwright.language import tuning
 from tailwright.language.causal import load_causal
-from tailwright.language.tuning import TuningSettings, generator_key, tuned_generator, tuning_folder
+from tailwright.language.pairs import padded, sequences_of
+from tailwright.language.settings import TuningSettings
+from tailwright.language.tuning import generator_key, token_loss, tuned_generator, tuning_folder
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import copies, digest, settings, text_pairs
@@ -67,7 +67,7 @@ def test_what_is_finished_is_loaded_and_not_tuned_again(folder, kind, monkeypatc
 def test_a_damaged_generator_is_tuned_anew_to_the_same_weights(tiny_llama, caplog):
     pairs, chosen = copies(20), settings("full")
     first = digest(tuned_generator(str(tiny_llama), pairs, chosen, seed=1))
-    kept = tuning_folder(str(tiny_llama), pairs, chosen, seed=1) / "generator" / "parts.safetensors"
+    kept = tuning_folder(str(tiny_llama), pairs, chosen, seed=1) / "generator" / "weights.safetensors"
     kept.write_bytes(kept.read_bytes()[:-4] + b"\0\0\0\1")
     assert digest(tuned_generator(str(tiny_llama), pairs, chosen, seed=1)) == first
     assert "tuned anew" in caplog.text

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tailwright.errors import InputError
-from tailwright.language.work import alone, work_folder
+from tailwright.language.work import work_folder
+from tailwright.store.keeping import alone
 
 
 def test_the_shared_folder_comes_before_the_cache(monkeypatch, tmp_path):
@@ -31,7 +32,7 @@ def test_without_a_home_it_says_what_to_set(monkeypatch):
 def test_a_second_process_waits_until_the_first_is_done(tmp_path):
     folder = tmp_path / "work" / "texts-ab"
     code = (
-        "import sys; from pathlib import Path; from tailwright.language.work import alone\n"
+        "import sys; from pathlib import Path; from tailwright.store.keeping import alone\n"
         "print('here', flush=True)\n"
         "with alone(Path(sys.argv[1])): print(Path(sys.argv[2]).exists())"
     )

@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tailwright.language.choosing import Choice
-from tailwright.language.shards import read_shard, write_shard
 
 from tailwright.errors import InputError
-from tailwright.language import writing
-from tailwright.language.beam import Candidate
+from tailwright.language import decoding, writing
+from tailwright.language.beam import Continuation
 from tailwright.language.causal import load_causal
-from tailwright.language.decoding import DecodingSettings
+from tailwright.language.decoding import decoding_rate
 from tailwright.language.generator import Generator
-from tailwright.language.writing import Written, decoding_rate, written_texts
+from tailwright.language.settings import DecodingSettings
+from tailwright.language.work import read_shard, write_shard
+from tailwright.language.writing import TextChoice, Written, written_texts
 
 SMALL = DecodingSettings(beams=3, max_new_tokens=8, shard_rows=4, batch_tokens=200)
 SOURCES = (
@@ -70,21 +70,21 @@ def says(monkeypatch: pytest.MonkeyPatch, generator: Generator, texts: dict[str,
     """Let beam search find these texts for these sources."""
     prompts = {tuple(generator.prompt(source)): found for source, found in texts.items()}
 
-    def candidates(prompt: list[int]) -> list[Candidate]:
+    def candidates(prompt: list[int]) -> list[Continuation]:
         return [
-            Candidate((*generator.tokens(text), generator.end), -float(place))
+            Continuation((*generator.tokens(text), generator.end), -float(place))
             for place, text in enumerate(prompts[tuple(prompt)])
         ]
 
     def found(model: object, asked: list[list[int]], *limits: object, **settings: object) -> object:
         return [candidates(prompt) for prompt in asked]
 
-    monkeypatch.setattr(writing, "beam_search", found)
+    monkeypatch.setattr(decoding, "beam_search", found)
 
 
-@pytest.mark.parametrize("decoding", ["beam", "sampling"])
-def test_every_source_gets_a_text_of_its_own(generator: Generator, decoding: str) -> None:
-    written = write(generator, SOURCES, decoding=decoding)
+@pytest.mark.parametrize("strategy", ["beam", "sampling"])
+def test_every_source_gets_a_text_of_its_own(generator: Generator, strategy: str) -> None:
+    written = write(generator, SOURCES, strategy=strategy)
     assert len(written.texts) == len(written.sources)
     assert sorted(set(written.sources.tolist())) == written.sources.tolist()
     assert len(written.texts) + written.counts["rows without a text"] == len(SOURCES)
@@ -198,18 +198,18 @@ from pathlib import Path
 from test_writing import MANY, write
 from tailwright.language.causal import load_causal
 
-write(load_causal(Path(sys.argv[1]), separator=None, lower_case=True), MANY, decoding=sys.argv[2])
+write(load_causal(Path(sys.argv[1]), separator=None, lower_case=True), MANY, strategy=sys.argv[2])
 """
 
 
-@pytest.mark.parametrize("decoding", ["beam", "sampling"])
+@pytest.mark.parametrize("strategy", ["beam", "sampling"])
 def test_a_killed_run_goes_on_where_it_was(
-    generator: Generator, tiny_llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoding: str
+    generator: Generator, tiny_llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
-    undisturbed = write(generator, MANY, decoding=decoding)
+    undisturbed = write(generator, MANY, strategy=strategy)
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "killed"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tiny_llama), decoding], env=environment)
+    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tiny_llama), strategy], env=environment)
     while len(shard_files(tmp_path / "killed")) < 3 and killed.poll() is None:
         time.sleep(0.002)
     killed.send_signal(signal.SIGKILL)
@@ -217,7 +217,7 @@ def test_a_killed_run_goes_on_where_it_was(
     files = shard_files(tmp_path / "killed")
     assert killed.returncode == -signal.SIGKILL
     assert 3 <= len(files) < 25
-    assert same(write(generator, MANY, decoding=decoding), undisturbed)
+    assert same(write(generator, MANY, strategy=strategy), undisturbed)
     after = shard_files(tmp_path / "killed")
     assert len(after) == 25
     assert {name: after[name] for name in files} == files
@@ -271,7 +271,7 @@ def test_similar_candidates_are_passed_over_only_if_asked(
 
 
 def test_a_choice_remembers_only_what_it_took() -> None:
-    choice = Choice(None)
+    choice = TextChoice(None)
     assert choice.of("a", ["b", "c"]) == "b"
     assert choice.of("d", ["B ", "c"]) == "c"
     assert choice.of("e", []) is None
@@ -295,10 +295,10 @@ def test_one_source_is_enough(generator: Generator) -> None:
     assert write(generator, ["a dog"]).sources.tolist() == [0]
 
 
-@pytest.mark.parametrize("decoding", ["beam", "sampling"])
-def test_long_sources_are_cut_at_their_end(generator: Generator, decoding: str) -> None:
+@pytest.mark.parametrize("strategy", ["beam", "sampling"])
+def test_long_sources_are_cut_at_their_end(generator: Generator, strategy: str) -> None:
     long = "the quick brown fox jumps over the lazy dog " * 30
-    changes = {"decoding": decoding, "max_new_tokens": 256, "beams": 2, "samples": 2}
+    changes = {"strategy": strategy, "max_new_tokens": 256, "beams": 2, "samples": 2}
     written = write(generator, [long, "a dog", long + "and more"], **changes)
     assert written.counts["cut sources"] == 2
     assert len(written.texts) + written.counts["rows without a text"] == 3
@@ -308,13 +308,13 @@ def test_as_many_are_written_together_as_there_is_room_for(
     generator: Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    search = writing.beam_search
+    search = decoding.beam_search
 
     def watched(model: object, prompts: list[list[int]], limits: list[int], **settings: object) -> object:
         seen.append(len(prompts) * (max(map(len, prompts)) + max(limits)) * 3)
         return search(model, prompts, limits, **settings)
 
-    monkeypatch.setattr(writing, "beam_search", watched)
+    monkeypatch.setattr(decoding, "beam_search", watched)
     write(generator, SOURCES * 3, shard_rows=30, batch_tokens=150)
     assert len(seen) > 5
     assert max(seen) <= 150
@@ -347,10 +347,10 @@ def test_shards_keep_every_text(tmp_path: Path) -> None:
     [
         ("beams", 0, "beams must be >= 1, got 0"),
         ("samples", 0, "samples must be >= 1, got 0"),
-        ("decoding", "greedy", "decoding must be beam or sampling, got 'greedy'"),
+        ("strategy", "greedy", "strategy must be one of beam, sampling, got 'greedy'"),
         ("top_p", 0.0, r"top_p must be in \(0, 1\], got 0.0"),
         ("temperature", 0.0, "temperature must be > 0, got 0.0"),
-        ("length_penalty", float("nan"), "length_penalty must be a number, got nan"),
+        ("length_penalty", float("nan"), "length_penalty must be a finite number, got nan"),
         ("max_growth", 0.0, "max_growth must be > 0 or none, got 0.0"),
         ("max_similarity", 1.5, r"max_similarity must be in \[0, 1\] or none, got 1.5"),
         ("shard_rows", 0, "shard_rows must be >= 1, got 0"),

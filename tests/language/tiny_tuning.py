@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
-from tailwright.language.tuning import TuningSettings, tuned_generator
+from tailwright.language.settings import TuningSettings
+from tailwright.language.tuning import tuned_generator
 from tailwright.streams import stream
 
 WORDS = ("red", "green", "blue", "big", "small", "cat", "dog", "house", "tree", "car", "sun", "moon", "sea")
@@ -28,7 +29,7 @@ def copies(count: int) -> TextPairs:
 
 def settings(tuning: str, **others: object) -> TuningSettings:
     return TuningSettings(
-        tuning=tuning, epochs=3, batch=8, rate=3e-3, patience=3, checkpoint_seconds=0, **others
+        mode=tuning, epochs=3, batch=8, rate=3e-3, patience=3, checkpoint_seconds=0, **others
     )
 
 

@@ -14,14 +14,15 @@ import pytest
 from toy_augmenter import SwapTwoWords
 
 import tailwright as tw
-from tailwright.augmentation import augment, augmenters
+from tailwright.augmentation import AugmenterCard, BatchAugmenter, HiddenAugmenter, augment, augmenters
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
+from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
-from tailwright.models import models
-from tailwright.models.fusion.combination import Combination, plain
+from tailwright.models import ModelCard, models
+from tailwright.models.fusion.combination import Combination, plain_combination
 from tailwright.models.fusion.model import Fusion
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
@@ -103,6 +104,79 @@ def test_a_fusion_has_the_doors_of_its_parts():
     assert models.get("linear+popularity").card.doors == ("rows",)
 
 
+class Mixes(BatchAugmenter):
+    card = AugmenterCard("mixes", "x", "batch", keeps_targets=True)
+
+    def prepare(self, corpus, *, seed=0):
+        return lambda batch, random: batch
+
+
+class MixesContexts(HiddenAugmenter):
+    card = AugmenterCard("mixes-contexts", "x", "hidden", keeps_targets=True, mix_points=("contexts",))
+
+    def prepare(self, corpus, *, points, seed=0):
+        return lambda targets, *, epoch, random: []
+
+
+class WithBatches(KnowsFrequent):
+    card = replace(KnowsFrequent.card, name="with-batches", doors=("rows", "batch"))
+
+
+class WithContexts(KnowsRare):
+    card = replace(KnowsRare.card, name="with-contexts", doors=("rows", "hidden"), mix_points=("contexts",))
+
+
+class WithOutput(KnowsRare):
+    card = replace(KnowsRare.card, name="with-output", doors=("rows", "hidden"), mix_points=("output",))
+
+
+def test_each_part_gets_the_mixes_that_can_enter_it_and_a_mix_without_a_part_is_refused(monkeypatch):
+    for kind in (WithBatches, WithContexts, WithOutput):
+        monkeypatch.setitem(models._found, kind.card.name, kind)
+    kind = models.get("with-batches+with-contexts+with-output")
+    assert kind.card.doors == ("rows", "batch", "hidden")
+    assert kind.card.mix_points == ("contexts", "output")
+    model, batches, contexts = kind(), Mixes(), MixesContexts()
+    model.mixes = [batches, contexts]
+    model.fit(toy_corpus(100))
+    assert [list(part.mixes) for part in model.parts] == [[batches], [contexts], []]
+    without = models.get("with-batches+with-output")()
+    without.mixes = [contexts]
+    with pytest.raises(InputError, match=r"with-batches\+with-output cannot be trained with mixes-contexts"):
+        without.fit(toy_corpus(100))
+
+
+@pytest.mark.parametrize(("doors", "points"), [(("rows", "hidden"), ()), (("rows",), ("contexts",))])
+def test_a_model_has_the_hidden_door_just_if_it_has_mix_points(doors, points):
+    with pytest.raises(ValueError, match="mix_points must be named by a model with the hidden door"):
+        ModelCard("x", "x", ("texts",), doors=doors, mix_points=points)
+
+
+def test_excluded_pairs_are_told_to_the_parts(monkeypatch):
+    told = []
+
+    def besides(self, texts, k, excluded):
+        told.append((self.card.name, excluded.toarray()))
+        return self.predict(texts, k)
+
+    monkeypatch.setattr(Toy, "predict_besides", besides)
+    model = fitted(TOYS, toy_corpus(100))
+    rows = toy_rows(100, 103)
+    excluded = pairs_from_lists([[1], [], [4, 7]], LABELS)
+    besides, plainly = model.predict_besides(rows.texts, 3, excluded), model.predict(rows.texts, 3)
+    np.testing.assert_array_equal(besides.ids, plainly.ids)
+    assert [name for name, _ in told] == TOYS.split("+")
+    assert all(np.array_equal(pairs, excluded.toarray()) for _, pairs in told)
+
+
+def test_a_setting_of_a_part_goes_by_its_short_name_where_that_is_the_only_one():
+    settings = settings_from(
+        models.get("linear+twin").Settings, {"trees": "4", "twin.width": 32, "epochs": 2}
+    )
+    assert (settings.linear.trees, settings.twin.width, settings.twin.epochs) == (4, 32, 2)
+    assert (models.get("linear+twin").Settings().linear.trees, settings.candidates) == (1, 25)
+
+
 @pytest.mark.parametrize(
     ("values", "line"),
     [
@@ -121,7 +195,7 @@ def test_wrong_settings_are_one_line(values, line):
     assert str(caught.value) == line
 
 
-def test_chances_are_between_0_and_1_and_sorted(both):
+def test_probabilities_are_between_0_and_1_and_sorted(both):
     texts = [*tiny_corpus(rows=200).train.texts.to_pylist(), "apple", "zzz", ""]
     top = both.predict(texts, 8)
     for ids, scores in zip(top.ids, top.scores, strict=True):
@@ -142,7 +216,7 @@ def test_the_best_5_are_the_same_however_many_are_asked_for(both, candidates):
     assert (few.ids >= 0).all()
     for ids, scores in zip(many.ids, many.scores, strict=True):
         named = ids[ids >= 0]
-        # Beyond what was weighed stands what the parts name, once, with lower chances; then padding.
+        # Beyond what was weighed stands what the parts name, once, with lower scores; then padding.
         assert sorted(named) == sorted(set(named.tolist()))
         assert len(named) == 11
         assert (ids[11:] == -1).all()
@@ -152,7 +226,7 @@ def test_the_best_5_are_the_same_however_many_are_asked_for(both, candidates):
 
 def test_with_few_rows_the_mean_of_the_shares_ranks():
     model = fitted(TOYS, toy_corpus(100), {"candidates": LABELS})
-    assert same(model.combination, plain(2, 32))
+    assert same(model.combination, plain_combination(2, 32))
     data = toy_rows(100, 140)
     shares = np.zeros((len(data), LABELS))
     for part in model.parts:
@@ -254,7 +328,7 @@ def test_validation_rows_are_learnt_from_where_there_are_any():
     model = fitted(TOYS, toy_corpus(400, valid))
     assert [len(corpus.train) for _, corpus in Toy.fits] == [400, 400]
     assert Toy.questions == [(name, valid.texts.to_pylist()) for name in TOYS.split("+")]
-    assert not same(model.combination, plain(2, 32))
+    assert not same(model.combination, plain_combination(2, 32))
 
 
 def test_validation_rows_without_weight_change_nothing():

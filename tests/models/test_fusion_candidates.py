@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.models.fusion.candidates import A_PART, BELOW, SMALLEST, candidates_of
+from tailwright.models.fusion.candidates import BELOW, FEATURES_A_PART, SMALLEST, candidates_of
 
 # What a part says of one text: labels with scores, best first.
 Said = list[tuple[int, float]]
@@ -78,22 +78,24 @@ def test_a_label_that_a_part_did_not_name_stands_just_below_its_last():
     one, other = top_k([[(4, 2.0), (1, 1.0)]], 3), top_k([[(3, 0.5)]], 3)
     found = candidates_of([one, other], [True, False], np.array([9, 0, 0, 99, 0]))
     assert found.labels.tolist() == [1, 3, 4]
-    unnamed = found.features[1, :A_PART]
+    unnamed = found.features[1, :FEATURES_A_PART]
     total = math.log(math.exp(2) + math.exp(1))
     assert unnamed.tolist() == pytest.approx([1 - BELOW, 1 - BELOW - total, 1, 0])
-    assert found.features[1, A_PART:].tolist() == pytest.approx([math.log(0.5), 0, 0, 1, math.log(100)])
+    assert found.features[1, FEATURES_A_PART:].tolist() == pytest.approx(
+        [math.log(0.5), 0, 0, 1, math.log(100)]
+    )
 
 
 def test_a_part_that_says_nothing_of_a_text_says_the_same_of_all_its_labels():
     silent, other = top_k([[], [(0, 3.0)]], 2), top_k([[(2, 0.9), (1, 0.1)], []], 2)
     found = candidates_of([silent, other], [True, False], np.array([1, 1, 1]))
-    assert found.features[:2, :A_PART].tolist() == [[0, 0, 1, 0]] * 2
-    assert found.features[2, A_PART : 2 * A_PART].tolist() == [0, 0, 1, 0]
+    assert found.features[:2, :FEATURES_A_PART].tolist() == [[0, 0, 1, 0]] * 2
+    assert found.features[2, FEATURES_A_PART : 2 * FEATURES_A_PART].tolist() == [0, 0, 1, 0]
 
 
 def test_nothing_named_at_all_gives_no_candidates():
     found = candidates_of([top_k([[], []], 2)] * 2, [True, False], np.array([1, 1]))
-    assert (found.texts, len(found.rows), found.features.shape) == (2, 0, (0, 2 * A_PART + 1))
+    assert (found.texts, len(found.rows), found.features.shape) == (2, 0, (0, 2 * FEATURES_A_PART + 1))
 
 
 def test_ids_of_many_texts_over_many_labels_do_not_overflow():

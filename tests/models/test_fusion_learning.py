@@ -1,4 +1,4 @@
-"""The combination of a fusion: what it learns from, and that its chances are chances."""
+"""The combination of a fusion: what it learns from, and that its probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scipy import optimize
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.ranking import top_k_of_scores
-from tailwright.models.fusion.candidates import Candidates, candidates_of
-from tailwright.models.fusion.combination import RIDGE, Combination, logistic_curve, plain
-from tailwright.models.fusion.learning import learnt
+from tailwright.models.fusion.candidates import CandidateFeatures, candidates_of
+from tailwright.models.fusion.combination import RIDGE, Combination, logistic_curve, plain_combination
+from tailwright.models.fusion.learning import learnt_combination
 from tailwright.streams import stream
 
 ROWS, LABELS = 80, 12
 
 
-def case() -> tuple[Candidates, list[list[int]]]:
+def case() -> tuple[CandidateFeatures, list[list[int]]]:
     """Two parts of which the first is the better one, and the right labels: one or two of each text."""
     draw = stream(0, "test/fusion")
     right = [sorted({int(i) for i in draw.integers(0, LABELS, 2)}) for _ in range(ROWS)]
@@ -56,7 +56,7 @@ def held_out(targets=None, weights=None, **pairs) -> Dataset:
 
 def combined(rows: Dataset, seed: int = 0, emphasis: np.ndarray | None = None) -> Combination:
     emphasis = np.ones(LABELS) if emphasis is None else emphasis
-    return learnt(CANDIDATES, rows, hidden=8, emphasis=emphasis, seed=seed)
+    return learnt_combination(CANDIDATES, rows, hidden=8, emphasis=emphasis, seed=seed)
 
 
 def same(a: Combination, b: Combination, tolerance: float = 0.0) -> bool:
@@ -66,7 +66,7 @@ def same(a: Combination, b: Combination, tolerance: float = 0.0) -> bool:
     )
 
 
-def chances(combination: Combination) -> np.ndarray:
+def probabilities(combination: Combination) -> np.ndarray:
     return 1 / (1 + np.exp(-combination.log_odds(CANDIDATES.features).astype(np.float64)))
 
 
@@ -89,14 +89,14 @@ def test_the_seed_decides(usual):
     assert not same(combined(held_out(), seed=1), usual)
 
 
-def test_right_labels_get_higher_chances_than_by_the_mean_of_the_parts(usual):
+def test_right_labels_get_higher_probabilities_than_by_the_mean_of_the_parts(usual):
     def first_right(combination: Combination) -> int:
         of_texts = [
-            np.where(CANDIDATES.rows == row, chances(combination), -1).argmax() for row in range(ROWS)
+            np.where(CANDIDATES.rows == row, probabilities(combination), -1).argmax() for row in range(ROWS)
         ]
         return sum(CANDIDATES.labels[best] in RIGHT[row] for row, best in enumerate(of_texts))
 
-    assert first_right(usual) > first_right(plain(2, 8))
+    assert first_right(usual) > first_right(plain_combination(2, 8))
 
 
 def test_rows_without_weight_say_nothing(usual):
@@ -136,7 +136,7 @@ def test_a_pair_without_loss_is_the_same_whatever_its_target(usual, column):
 
 
 def test_soft_targets_are_rounded_neither_in_the_network_nor_in_the_curve():
-    """The softer the targets of some labels, the lower their chances; and the network is another one."""
+    """The softer the targets of some labels, the lower their probabilities; and the network differs."""
     soft = [
         label < 6 and label in RIGHT[row]
         for row, label in zip(CANDIDATES.rows, CANDIDATES.labels, strict=True)
@@ -145,20 +145,20 @@ def test_soft_targets_are_rounded_neither_in_the_network_nor_in_the_curve():
         combined(held_out([{label: value if label < 6 else 1.0 for label in labels} for labels in RIGHT]))
         for value in (0.3, 0.5, 1.0)
     ]
-    means = [chances(combination)[soft].mean() for combination in softened]
+    means = [probabilities(combination)[soft].mean() for combination in softened]
     assert means[0] < means[1] < means[2]
     for one, other in pairwise(softened):
         assert not np.allclose(one.direct, other.direct, rtol=1e-3)
 
 
-def test_emphasis_changes_ranks_and_leaves_chances_calibrated(usual):
+def test_emphasis_changes_ranks_and_leaves_probabilities_calibrated(usual):
     emphasis = np.where(np.arange(LABELS) < 3, 20.0, 0.05)
     stressed = combined(held_out(), emphasis=emphasis)
     assert not np.allclose(stressed.direct, usual.direct, rtol=1e-2)
-    assert chances(stressed).mean() == pytest.approx(chances(usual).mean(), abs=1e-3)
+    assert probabilities(stressed).mean() == pytest.approx(probabilities(usual).mean(), abs=1e-3)
 
 
-def test_chances_are_calibrated_on_the_rows_that_count():
+def test_probabilities_are_calibrated_on_the_rows_that_count():
     weights = stream(1, "test/fusion").choice(np.array([0, 0.5, 2], np.float32), ROWS)
     ignored = [[named_of(row)[0]] if row % 3 == 0 and named_of(row) else [] for row in range(ROWS)]
     rows = held_out(
@@ -169,26 +169,28 @@ def test_chances_are_calibrated_on_the_rows_that_count():
     counted = weights[CANDIDATES.rows] * (rows.ignored.toarray() == 0)[CANDIDATES.rows, CANDIDATES.labels]
     targets = rows.targets.toarray()[CANDIDATES.rows, CANDIDATES.labels]
     expected = np.average(targets, weights=counted)
-    assert np.average(chances(combined(rows)), weights=counted) == pytest.approx(expected, abs=1e-4)
+    assert np.average(probabilities(combined(rows)), weights=counted) == pytest.approx(expected, abs=1e-4)
 
 
-def test_rows_without_a_right_candidate_give_finite_numbers_and_low_chances():
+def test_rows_without_a_right_candidate_give_finite_numbers_and_low_probabilities():
     nothing = combined(held_out([{} for _ in range(ROWS)]))
     assert all(np.isfinite(getattr(nothing, field.name)).all() for field in fields(Combination))
-    assert chances(nothing).max() < 0.05
+    assert probabilities(nothing).max() < 0.05
 
 
 def test_held_out_rows_of_which_no_part_names_anything_are_combined_plainly():
-    none = Candidates(ROWS, np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, 9), np.float32))
-    found = learnt(none, held_out(), hidden=8, emphasis=np.ones(LABELS), seed=0)
-    assert same(found, plain(2, 8))
+    none = CandidateFeatures(ROWS, np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, 9), np.float32))
+    found = learnt_combination(none, held_out(), hidden=8, emphasis=np.ones(LABELS), seed=0)
+    assert same(found, plain_combination(2, 8))
 
 
 def test_plain_is_the_mean_of_the_shares():
     for parts in (1, 2, 3):
         features = stream(parts, "test/fusion").normal(size=(5, 4 * parts + 1)).astype(np.float32)
         shares = features[:, [1 + 4 * part for part in range(parts)]]
-        np.testing.assert_allclose(plain(parts, 8).log_odds(features), shares.mean(axis=1), rtol=1e-5)
+        np.testing.assert_allclose(
+            plain_combination(parts, 8).log_odds(features), shares.mean(axis=1), rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -212,5 +214,5 @@ def test_the_curve_is_what_a_general_minimiser_finds(seed):
 
 def test_a_curve_never_turns_the_ranking_round():
     scores = np.linspace(-3, 3, 50)
-    slope, _ = logistic_curve(scores, (scores < 0).astype(np.float64), np.ones(50))
-    assert slope > 0
+    factor, _ = logistic_curve(scores, (scores < 0).astype(np.float64), np.ones(50))
+    assert factor > 0

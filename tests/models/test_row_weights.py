@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tailwright.models.astec.cluster_loss import every_cluster_loss
-from tailwright.models.astec.clusters import label_vectors
+from plain_losses import batch_targets
 from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
 
 import tailwright as tw
@@ -19,17 +18,21 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
-from tailwright.encoders.row_table import RowTable
+from tailwright.heads.candidate_head import CandidateLists, candidate_loss
 from tailwright.heads.centroids import label_centroids
-from tailwright.heads.shortlist import Candidates, candidate_loss
+from tailwright.heads.cluster_head import cluster_loss
+from tailwright.labels import GraphSettings
+from tailwright.labels.surrogate_clusters import label_vectors
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
 from tailwright.models.fusion.combination import logistic_curve
-from tailwright.models.linear import LOSSES, Linear, LinearSettings, _counted
+from tailwright.models.linear import LOSSES, Linear, LinearSettings
 from tailwright.models.popularity import Popularity
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
+from tailwright.models.twin.network import TwinNetwork
 from tailwright.store import writing
-from tailwright.training.losses import BlockPairs, binary_cross_entropy, decoupled_softmax
+from tailwright.training.losses import decoupled_softmax
 from tailwright.training.phases import Phase
 
 # Rows of the tiny corpus that are taken twice, or weigh 2.
@@ -83,7 +86,7 @@ def test_a_training_with_rows_of_weight_0_is_one_without_them(
 @pytest.mark.parametrize("model", ["twin", "astec"])
 def test_mixed_batches_with_rows_of_weight_0_are_those_without_them(model: str) -> None:
     small: dict[str, Any] = {"width": 8}
-    small |= {"epochs": 1} if model == "twin" else {"surrogate_epochs": 1, "extreme_epochs": 1}
+    small |= {"epochs": 1} if model == "twin" else {"surrogate.epochs": 1, "extreme.epochs": 1}
     corpus = tiny_corpus()
     tops = [
         tw.train(source, model, settings=small, augment=["labelmix"], seed=1).model.predict(
@@ -135,7 +138,7 @@ def test_linear_solves_the_same_problem_for_weight_2_and_for_a_row_twice(loss: s
         "twice": (corpus.train.take(INDEX), matrix[INDEX]),
         "weight 1": (corpus.train, matrix),
     }
-    vectors = {name: pifa(_counted(train), rows) for name, (train, rows) in sources.items()}
+    vectors = {name: pifa(train.weighted_targets(), rows) for name, (train, rows) in sources.items()}
     assert np.allclose(vectors["weight 2"].toarray(), vectors["twice"].toarray(), atol=1e-6)
     assert not np.allclose(vectors["weight 1"].toarray(), vectors["twice"].toarray(), atol=1e-3)
     labels = np.arange(10, dtype=np.int32)
@@ -148,28 +151,29 @@ def test_linear_solves_the_same_problem_for_weight_2_and_for_a_row_twice(loss: s
     assert not np.allclose(scores["weight 1"], scores["twice"], atol=1e-2)
 
 
-def test_a_batch_of_twin_has_the_slopes_of_one_with_the_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_of_twin_has_the_gradients_of_one_with_the_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Losses are means over the rows of a batch, so 3 rows, one of weight 2, stand beside 4."""
-    found: list[tuple[dict[str, Any], Phase]] = []
+    fits: list[tuple[TwinNetwork, Phase]] = []
     monkeypatch.setattr(
-        "tailwright.training.loop.run_phases", lambda parts, phases, **_: found.append((parts, phases[0]))
+        "tailwright.training.loop.run_phases", lambda network, phases, **_: fits.append((network, phases[0]))
     )
     corpus = tiny_corpus()
     for train in (heavier(corpus.train, np.array([7])), corpus.train, corpus.train):
         Twin(TwinSettings(width=8)).fit(corpus.with_train(train), seed=1)
-    slopes = []
-    for (parts, phase), rows in zip(found, ([3, 7, 9], [3, 7, 9, 7], [3, 7, 9]), strict=True):
-        tables = [part for part in parts.values() if isinstance(part, RowTable)]
-        blocks = [part for part in parts.values() if not isinstance(part, RowTable)]
-        for block in blocks:
-            block += 0.1  # a block of zeros would hide a part of the slopes
-            block.requires_grad_()
+    gradients = []
+    for (network, phase), rows in zip(fits, ([3, 7, 9], [3, 7, 9, 7], [3, 7, 9]), strict=True):
+        dense = [network.text_layer, network.label_layer, network.log_scale]
+        with torch.no_grad():
+            for parameter in dense:
+                parameter += 0.1  # zeros would hide some of the gradients
+        network.train()
         loss = len(rows) * phase.loss(np.array(rows), np.random.default_rng(0), {})
         loss.backward()  # type: ignore[no-untyped-call]
-        of_tables = [taken[1] for table in tables if (taken := table.take_gradient()) is not None]
-        slopes.append([loss.detach().numpy(), *of_tables, *(block.grad.numpy() for block in blocks)])
-        assert len(slopes[-1]) == 6
-    for heavy, twice, once in zip(*slopes, strict=True):
+        of_tables = [table.take_gradient()[1] for table in (network.words.table, network.free)]
+        gradients.append(
+            [loss.detach().numpy(), *of_tables, *(parameter.grad.numpy() for parameter in dense)]
+        )
+    for heavy, twice, once in zip(*gradients, strict=True):
         assert np.allclose(heavy, twice, rtol=1e-4, atol=1e-6)
         assert not np.allclose(once, twice, rtol=1e-2, atol=1e-6)
 
@@ -179,25 +183,18 @@ REPEATED = np.array([0, 1, 2, 3, 2])
 Loss = Callable[[torch.Tensor, torch.Tensor, np.ndarray, np.ndarray], torch.Tensor]
 
 
-def _pairs(matrix: np.ndarray, rows: np.ndarray) -> BlockPairs:
-    at = np.nonzero(matrix[rows])
-    return BlockPairs.of(*at, matrix[rows][at])
-
-
-def _block_loss(loss: Callable[..., torch.Tensor]) -> Loss:
-    def of(queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray) -> torch.Tensor:
-        scores = queries @ table[:, :-1].T + table[:, -1]
-        return loss(scores, _pairs(TARGETS, rows), _pairs(IGNORED, rows), torch.from_numpy(weights))
-
-    return of
+def _softmax_loss(
+    queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
+) -> torch.Tensor:
+    scores = queries @ table[:, :-1].T + table[:, -1]
+    return decoupled_softmax(scores, batch_targets(TARGETS[rows], IGNORED[rows], weights))
 
 
 def _cluster_loss(
     queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
 ) -> torch.Tensor:
-    return every_cluster_loss(
-        queries, table, _pairs(TARGETS, rows), _pairs(IGNORED, rows), torch.from_numpy(weights)
-    )
+    targets = batch_targets(TARGETS[rows], IGNORED[rows], weights)
+    return cluster_loss(torch.cat([queries, torch.ones(len(rows), 1)], 1), table, targets)
 
 
 def _candidate_loss(
@@ -207,7 +204,9 @@ def _candidate_loss(
     labels = np.concatenate([np.arange(row, row + 6) for row in rows]).astype(np.int32)
     targets = np.concatenate([TARGETS[row, row : row + 6] for row in rows])
     ends = 6 * np.arange(len(rows) + 1, dtype=np.int64)
-    return candidate_loss(queries, table, Candidates(ends, labels, targets), weights)
+    ones = torch.ones(len(rows), 1)
+    lists = CandidateLists(ends, labels, targets, weights)
+    return candidate_loss(torch.cat([queries, ones], 1), table, lists)
 
 
 _draws = np.random.default_rng(5)
@@ -217,17 +216,17 @@ IGNORED = (_draws.random((ROWS, LABELS)) < 0.2).astype(np.float32)
 
 @pytest.mark.parametrize(
     "loss",
-    [_block_loss(binary_cross_entropy), _block_loss(decoupled_softmax), _cluster_loss, _candidate_loss],
-    ids=["binary_cross_entropy", "decoupled_softmax", "every_cluster_loss", "candidate_loss"],
+    [_softmax_loss, _cluster_loss, _candidate_loss],
+    ids=["decoupled_softmax", "cluster_loss", "candidate_loss"],
 )
 def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) -> None:
-    """Value and slopes, times the rows of the batch, which they are divided by."""
+    """Value and gradients, times the rows of the batch, which they are divided by."""
     draws = np.random.default_rng(3)
     start = [draws.normal(size=shape).astype(np.float32) for shape in ((ROWS, WIDTH), (LABELS, WIDTH + 1))]
     plain = np.array([1, 0.5, 1, 0.25], dtype=np.float32)
 
-    def slopes(rows: np.ndarray, weights: np.ndarray) -> list[torch.Tensor]:
-        queries, table = (torch.tensor(part, requires_grad=True) for part in start)
+    def learnt(rows: np.ndarray, weights: np.ndarray) -> list[torch.Tensor]:
+        queries, table = (torch.tensor(array, requires_grad=True) for array in start)
         value = len(rows) * loss(queries[torch.from_numpy(rows)], table, rows, weights)
         value.backward()  # type: ignore[no-untyped-call]
         assert queries.grad is not None
@@ -235,9 +234,9 @@ def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) ->
         return [value.detach(), queries.grad, table.grad]
 
     rows = np.arange(ROWS)
-    once = slopes(rows, plain)
-    heavy = slopes(rows, plain * np.array([1, 1, 2, 1], dtype=np.float32))
-    twice = slopes(REPEATED, plain[REPEATED])
+    once = learnt(rows, plain)
+    heavy = learnt(rows, plain * np.array([1, 1, 2, 1], dtype=np.float32))
+    twice = learnt(REPEATED, plain[REPEATED])
     for one, other in zip(heavy, twice, strict=True):
         assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
     assert not torch.allclose(once[2], twice[2], rtol=1e-2)
@@ -246,19 +245,19 @@ def test_every_loss_of_a_row_of_weight_2_is_that_of_the_row_twice(loss: Loss) ->
 def test_what_astec_makes_of_rows_is_the_same_for_weight_2_and_for_a_row_twice() -> None:
     corpus = tiny_corpus()
     matrix = TfIdf.fit_transform(corpus.train.texts)[1]
-    asked: dict[str, Any] = {"rows": "all", "steps": 40, "restart": 0.8, "top": 5, "dense_from": 1, "seed": 0}
+    asked: dict[str, Any] = {"rows": "all", "graph": GraphSettings(40, 0.8, 5), "most_rows": 1, "seed": 0}
     heavy = label_vectors(heavier(corpus.train), matrix, **asked)
     twice = label_vectors(corpus.train.take(INDEX), matrix[INDEX], **asked)
     assert np.allclose(heavy.toarray(), twice.toarray(), atol=1e-4)
     points = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
-    weighted = _counted(heavier(corpus.train))
-    repeated = _counted(corpus.train.take(INDEX))
+    weighted = heavier(corpus.train).weighted_targets()
+    repeated = corpus.train.take(INDEX).weighted_targets()
     one, other = label_centroids(points, weighted), label_centroids(points[INDEX], repeated)
     assert np.array_equal(one.owners, other.owners)
     assert np.allclose(one.vectors, other.vectors, atol=1e-5)
 
 
-def test_the_chances_of_a_fusion_count_a_pair_of_weight_2_twice() -> None:
+def test_the_probabilities_of_a_fusion_count_a_pair_of_weight_2_twice() -> None:
     draws = np.random.default_rng(1)
     scores, targets = draws.normal(size=50), draws.random(50)
     weights = np.where(np.arange(50) % 4 == 0, 2.0, 1.0)

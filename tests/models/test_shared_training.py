@@ -20,10 +20,10 @@ from tailwright.store import shared as room
 SMALL = {
     "astec": {
         "width": 8,
-        "surrogate_epochs": 1,
-        "extreme_epochs": 1,
-        "rerank_epochs": 1,
-        "point_neighbours": 3,
+        "surrogate.epochs": 1,
+        "extreme.epochs": 1,
+        "rerank.epochs": 1,
+        "shortlist.points": 3,
     },
     "linear": {"trees": 2, "cluster_size": 2, "branching": 2},
     "twin": {"width": 8, "epochs": 1},

@@ -14,10 +14,10 @@ SMALL = {
     "astec": {
         "width": 8,
         "learners": 2,
-        "surrogate_epochs": 2,
-        "extreme_epochs": 1,
-        "rerank_epochs": 1,
-        "point_neighbours": 3,
+        "surrogate.epochs": 2,
+        "extreme.epochs": 1,
+        "rerank.epochs": 1,
+        "shortlist.points": 3,
     },
     "twin": {"width": 8, "epochs": 1},
 }

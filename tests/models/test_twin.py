@@ -13,7 +13,8 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace, corpus_from_lists
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.errors import InputError
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace
@@ -92,7 +93,7 @@ def test_a_folder_brings_it_back_for_as_many_labels(tmp_path):
 
 def test_numbers_that_are_not_finite_are_refused(tmp_path):
     model = fitted(tiny_corpus())
-    model.labels[3, 1] = np.nan
+    model.vectors.labels[3, 1] = np.nan
     with writing(tmp_path / "model", kind="model") as folder:
         model.save(folder)
     with pytest.raises(
@@ -121,7 +122,7 @@ def test_an_empty_training_set_leaves_the_matcher():
     [
         ({"width": 0}, "width must be >= 1, got 0"),
         ({"rate": -1.0}, "rate must be > 0, got -1.0"),
-        ({"pieces": 1}, "length must be 0 or >= 2, got 1"),
+        ({"pieces": 1}, "pieces must be 0 or >= 2, got 1"),
         ({"schedule": "zigzag"}, "expected one of constant, linear, cosine, step"),
         ({"warmup": 2.0}, r"warmup must be in \[0, 1\), got 2.0"),
         ({"negatives": -1}, "negatives must be >= 0, got -1"),

@@ -10,7 +10,7 @@ from strategies import datasets
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.models.twin.network import SampledNegatives
+from tailwright.models.twin.phases import SampledNegatives
 from tailwright.streams import stream
 
 
@@ -18,12 +18,12 @@ from tailwright.streams import stream
 def test_the_labels_of_a_batch_hold_every_positive(data, sampled, draw):
     rows = np.array(draw.draw(st.permutations(range(len(data)))))[: max(1, len(data) // 2)]
     gather = TargetRows(data)
-    block = SampledNegatives(gather, sampled).beside(gather(rows), stream(0, "test"))
-    assert block.tolist() == sorted(set(block.tolist()))
-    outside = np.setdiff1d(np.arange(data.labels), block)
+    labels = SampledNegatives(gather, sampled).beside(gather(rows), stream(0, "test"))
+    assert labels.tolist() == sorted(set(labels.tolist()))
+    outside = np.setdiff1d(np.arange(data.labels), labels)
     assert data.targets.toarray()[rows][:, outside].sum() == 0
     drawn = stream(0, "test").integers(0, data.labels, min(sampled, data.labels), dtype=np.int32)
-    assert set(drawn.tolist()) <= set(block.tolist())
+    assert set(drawn.tolist()) <= set(labels.tolist())
 
 
 def test_the_probability_of_a_label_is_how_often_it_is_in_a_batch():

@@ -7,16 +7,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tailwright.checks.corpora import tiny_corpus
 from tailwright.models.attentionxml import AttentionXmlSettings
+from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.settings import settings_from
 from tailwright.training.weights import weights_of
-
-from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.training.workplace import Workplace
 
-SMALL = {"epochs": 2, "batch": 32, "width": 8, "hidden": 4, "layers": (6,), "average_from": 0, "average_every": 2}
-FLAT = settings_from(AttentionXmlSettings, {**SMALL, "tree": "flat"})
+SMALL = {"epochs": 2, "batch": 32, "width": 8, "hidden": 4, "layers": (6,)}
+FLAT = settings_from(AttentionXmlSettings, {**SMALL, "average_from": 0, "average_every": 2, "tree": "flat"})
 # Two levels of clusters, then the labels; averages begin with what a level takes over from the one above.
 TREE = replace(FLAT, tree="tree", nodes=(2, 4), beam=2)
 FORMS = {"flat": FLAT, "tree": TREE}

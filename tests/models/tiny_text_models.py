@@ -14,13 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tailwright.training.weights import weights_of
-
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
 from tailwright.training.team import connected, working_together
+from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
 # 64 rows in batches of 16, two epochs, of one phase or two: 8 steps. With a share for each of two processes,

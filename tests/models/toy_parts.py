@@ -12,14 +12,15 @@ from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.ranking import TopK, top_k_of_scores
 from tailwright.models import Model, ModelCard
+from tailwright.settings import Settings, setting
 from tailwright.streams import stream
 
 FREQUENT, LABELS = 8, 40
 
 
 @dataclass(frozen=True)
-class ToySettings:
-    loud: float = 3.0
+class ToySettings(Settings):
+    loud: float = setting(3.0, "the largest guess", above=0)
 
 
 class Toy(Model):

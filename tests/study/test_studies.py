@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 STUDIES = sorted(path for path in (ROOT / "studies").glob("*.toml") if path.name != "claims.toml")
 # What keeps a training on a toy corpus short, by model.
 SMALL = {
-    "astec": {"width": 16, "surrogate_epochs": 1, "extreme_epochs": 1, "rerank_epochs": 1},
+    "astec": {"width": 16, "surrogate.epochs": 1, "extreme.epochs": 1, "rerank.epochs": 1},
     "linear": {"trees": 1},
     "twin": {"width": 16, "epochs": 1},
     "xml-cnn": {"width": 16, "filters": 8, "bottleneck": 16, "epochs": 4, "rate": 1e-2},

@@ -1,4 +1,4 @@
-"""The loop runs phases with their own rates and frozen parameters, stops early, and says when a loss breaks."""
+"""The loop runs phases with their rates and frozen parameters, stops early, and says when a loss breaks."""
 
 from __future__ import annotations
 

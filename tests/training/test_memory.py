@@ -48,7 +48,8 @@ FIT = """
 import sys
 from pathlib import Path
 import tailwright as tw
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
 from tailwright.training.workplace import Workplace
 Twin(TwinSettings(epochs=1)).fit(tw.read(sys.argv[1]), work=Workplace(Path(sys.argv[2])))
 """

@@ -22,10 +22,10 @@ SMALL = {
     "astec": {
         "width": 8,
         "learners": 2,
-        "surrogate_epochs": 2,
-        "extreme_epochs": 3,
-        "rerank_epochs": 2,
-        "point_neighbours": 3,
+        "surrogate.epochs": 2,
+        "extreme.epochs": 3,
+        "rerank.epochs": 2,
+        "shortlist.points": 3,
     },
     "twin": {"width": 8, "epochs": 3, "batch": 16},
 }

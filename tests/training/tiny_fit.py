@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.models.twin.model import Twin, TwinSettings
+from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.model import Twin
 from tailwright.training.workplace import Workplace
 
 SETTINGS = TwinSettings(width=16, epochs=4, batch=16, negatives=4, clip=1.0, patience=3)

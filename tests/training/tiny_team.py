@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
 from tailwright.training.clipping import AdaptiveClip
 from tailwright.training.loop import run_phases
-from tailwright.training.losses import BlockPairs, binary_cross_entropy
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averaging
 from tailwright.training.team import connected, working_together
@@ -57,10 +57,9 @@ class Tags(Phase):
         features = table[torch.from_numpy(places.reshape(-1, 3))].mean(1)  # (batch, width)
         features = features * torch.from_numpy(random.random(features.shape) >= self.drop)
         scores = features.float() @ self.network.layer["weight"] + self.network.layer["bias"]
-        found = np.nonzero(self.targets[rows])
-        positives = BlockPairs.of(*found, np.full(len(found[0]), 0.8))
-        none = BlockPairs.of(np.array([]), np.array([]), np.array([]))
-        return binary_cross_entropy(scores, positives, none, torch.from_numpy(self.weights[rows]))
+        targets = torch.from_numpy(0.8 * self.targets[rows]).float()
+        losses = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none").sum(1)
+        return losses @ torch.from_numpy(self.weights[rows]) / max(len(rows), 1)
 
     def validate(self):
         self.validated += 1

@@ -152,10 +152,10 @@ def _tuning_trial(base: Generator, data: Sequences, settings: TuningSettings, se
     """One step on some of the sequences, in chunks as in a real tuning."""
     model = adapted(base, settings, seed)
     model.model.train()
-    device = next(iter(model.parameters.values())).device
-    rates = dict.fromkeys(model.parameters, settings.rate)
+    learning, device = model.learning, base.model.device
+    rates = dict.fromkeys(learning, settings.rate)
     plan = Plan(1, settings.batch, rates, weight_decay=settings.weight_decay, clip=settings.clip)
-    optimisers = Optimisers(model.parameters, plan)
+    optimisers = Optimisers(model.model, plan)
     rows = _from_long_to_short(data.lengths, max(round(TOKENS_TRIED * len(data) / len(data.tokens)), 2))
     start = time.perf_counter()
     for places in chunks(data.lengths[rows], settings.step_tokens):
@@ -169,5 +169,5 @@ def _tuning_trial(base: Generator, data: Sequences, settings: TuningSettings, se
         model.tuned(),
         (learnt - start) / int(data.lengths[rows].sum()),
         stepped - learnt,
-        sum(parameter.numel() * parameter.element_size() for parameter in model.parameters.values()),
+        sum(parameter.nbytes for parameter in learning.values()),
     )

@@ -31,10 +31,7 @@ class SourceSettings(Settings):
     """
 
     rows: Literal["tail", "all"] | float = setting(
-        "tail",
-        "tail: rows with a rare label; all; or a number: this share of all, by the seed",
-        above=0,
-        most=1,
+        "tail", "tail: rows with a rare label; all; or a number: this share of all, by the seed"
     )
     tail_below: int = setting(10, "a label is rare if it has fewer training rows than this", least=1)
     omit_labels: tuple[str, ...] = setting((), "ids or names of labels whose rows are never sources")
@@ -45,6 +42,8 @@ class SourceSettings(Settings):
     max_words: int = setting(200, "most words of a source")
 
     def check(self) -> None:
+        if not isinstance(self.rows, str) and not 0 < self.rows <= 1:
+            raise ValueError(f"rows must be tail, all or a number in (0, 1], got {self.rows}")
         if self.max_words < self.min_words:
             raise ValueError(f"max_words must be >= min_words ({self.min_words}), got {self.max_words}")
 

@@ -44,7 +44,7 @@ class RerankSettings(PhaseSettings):
 
     epochs: int = setting(10, "passes over the rows; 0: no reranker", least=0)
     weight: float = setting(
-        0.6, "weight of its logits, that of the classifier's being the rest to 1", least=0, most=1
+        0.6, "weight beside the extreme classifier, which has 1 minus this", least=0, most=1
     )
 
 
@@ -55,29 +55,16 @@ class AstecSettings(Settings):
     width: int = setting(300, "dimensions of the word vectors", least=1)
     vectors: str = setting("random", "what word vectors start from: random, glove, or a path to a table")
     min_count: int = setting(1, "texts that a word must be in", least=1)
-    learners: int = setting(
-        1, "networks whose scores are added up, each with its own clusters; the paper has 3", least=1
-    )
-    batch: int = setting(
-        255, "rows a step; fewer where an epoch would have less than 64 steps, but at least 32", least=1
-    )
-    dropout: float = setting(
-        0.5, "dropout on coarse vectors and on the branch of a residual layer", least=0, below=1
-    )
+    learners: int = setting(1, "networks whose scores are added up; the paper's tables have 3", least=1)
+    batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)
+    dropout: float = setting(0.5, "dropout on coarse vectors and in residual layers", least=0, below=1)
     clusters: ClusterSettings = setting(ClusterSettings(), "the clusters of the surrogate task")
-    surrogate: PhaseSettings = setting(
-        PhaseSettings(20, 0.03, 14), "the phase that trains word vectors on clusters"
-    )
+    surrogate: PhaseSettings = setting(PhaseSettings(20, 0.03, 14), "the phase that trains word vectors")
     shortlist: ShortlistSettings = setting(ShortlistSettings(), "how labels are listed for a text")
     candidates: CandidateSettings = setting(CandidateSettings(), "the labels that a row is trained on")
-    extreme: PhaseSettings = setting(
-        PhaseSettings(15, 0.001, 14, 5.0), "the phase that trains a classifier a label"
-    )
+    extreme: PhaseSettings = setting(PhaseSettings(15, 0.001, 14, 5.0), "the phase that trains classifiers")
     rerank: RerankSettings = setting(RerankSettings(10, 0.002, 8, 5.0), "the reranker")
     stored: int = setting(200, "labels kept of either ranking before both are added up", least=1)
     beta: float = setting(
-        0.1,
-        "weight of the classifiers' probabilities, that of similarity being the rest to 1",
-        least=0,
-        most=1,
+        0.1, "weight of classifiers beside similarity, which has 1 minus this", least=0, most=1
     )

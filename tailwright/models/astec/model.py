@@ -48,7 +48,7 @@ class AstecLearner:
 
     def vectors(self, bags: Bags) -> np.ndarray:
         """(texts, width): the vectors that shortlists are found by."""
-        return self.network.extreme.encoder.vectors(bags)
+        return self.network.encoder.vectors(bags)
 
     def ranked(self, bags: Bags, excluded: sparse.csr_array | None) -> TopK:
         """The labels of each text with the fused score, best first."""
@@ -95,7 +95,7 @@ class Astec(Model):
         bags, self.learners = Bags.of(self.rows), []
         for number, network in enumerate(networks):
             network.surrogate = None
-            vectors, seed = network.extreme.encoder.vectors(bags), learner_seed(self.seed, number)
+            vectors, seed = network.encoder.vectors(bags), learner_seed(self.seed, number)
             shortlister = Shortlister(vectors, self.targets, self.settings.shortlist, seed)
             self.learners.append(AstecLearner(network, shortlister))
 
@@ -104,17 +104,13 @@ class Astec(Model):
         with work.phase("features"):
             # Label texts too: a mix may append them to rows, and their words then need vectors.
             texts = pa.concat_arrays([corpus.train.texts, corpus.labels.texts])
-            self.features, features = TfIdf.fit_transform(
-                texts, TfIdfSettings(min_count=self.settings.min_count)
-            )
-            matrix, label_matrix = features[: len(corpus.train)], features[len(corpus.train) :]
+            settings = TfIdfSettings(min_count=self.settings.min_count)
+            self.features, every = TfIdf.fit_transform(texts, settings)
+            matrix, label_matrix = every[: len(corpus.train)], every[len(corpus.train) :]
             targets = corpus.train.weighted_targets()
             kept = np.flatnonzero((np.diff(matrix.indptr) > 0) & (np.diff(targets.indptr) > 0))
             data, matrix, targets = corpus.train.take(kept), matrix[kept], targets[kept]
-        mixes = []
-        for mix in self.mixes:
-            with work.phase(mix.card.name):
-                mixes.append(mix.prepare(corpus, seed=seed))
+        mixes = self.batch_mixes(corpus, seed=seed, work=work)
         kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
         joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
         return AstecRows(data, matrix, joiner, targets, mixes, self._bags, self.watch)
@@ -128,9 +124,8 @@ class Astec(Model):
         rankings, start, labels = [empty_lists(0, k)], 0, int(self.targets.shape[1])
         for bags in self._read(arrow_strings(texts)):
             barred = None if excluded is None else excluded[start : start + len(bags)]
-            rankings_of_learners = [learner.ranked(bags, barred) for learner in self.learners]
-            ones = [1.0] * len(self.learners)
-            rankings.append(weighted_sum(rankings_of_learners, ones, labels, k))
+            of_learners = [learner.ranked(bags, barred) for learner in self.learners]
+            rankings.append(weighted_sum(of_learners, [1.0] * len(of_learners), labels, k))
             start += len(bags)
         return TopK.concat(rankings)
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from tailwright.encoders.bags import Bags, EmbeddingBags
-from tailwright.encoders.dropout import kept_cells
+from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.residual import SpectralResidual
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases
@@ -30,13 +30,13 @@ class CoarseEncoder(nn.Module):
     def __init__(self, vectors: np.ndarray, dropout: float) -> None:
         """`vectors` (words, width) float32 is what the words start at."""
         super().__init__()
-        self.words, self.dropout = EmbeddingBags(vectors), dropout
+        self.words, self.dropout = EmbeddingBags(vectors), Dropout(dropout)
 
-    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
-        """(texts, width) in training."""
+    def forward(self, bags: Bags) -> torch.Tensor:
+        """(texts, width)."""
         (summed,) = self.words(bags)
-        coarse = functional.relu(summed)
-        return coarse * kept_cells(random, tuple(coarse.shape), self.dropout)
+        coarse: torch.Tensor = self.dropout(functional.relu(summed))
+        return coarse
 
     def vectors(self, bags: Bags) -> np.ndarray:
         """(texts, width) float32, without dropout and gradient."""
@@ -50,9 +50,9 @@ class Classifier(nn.Module, Generic[Head]):
         super().__init__()
         self.encoder, self.residual, self.head = encoder, residual, head
 
-    def forward(self, bags: Bags, random: np.random.Generator) -> torch.Tensor:
-        """(texts, width): what the head scores, in training."""
-        queries: torch.Tensor = self.residual(self.encoder(bags, random), random)
+    def forward(self, bags: Bags) -> torch.Tensor:
+        """(texts, width): what the head scores."""
+        queries: torch.Tensor = self.residual(self.encoder(bags))
         return queries
 
 
@@ -65,7 +65,7 @@ class AstecNetwork(nn.Module):
     | extreme | labels | those of the surrogate task, frozen |
     | reranker | labels | learnt anew, from where the others started |
 
-    A trained network has no surrogate classifier any more.
+    `encoder` is the surrogate's and the extreme classifier's. A trained network has no surrogate any more.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class AstecNetwork(nn.Module):
         def over_labels(encoder: CoarseEncoder, name: str) -> Classifier[CandidateHead]:
             return Classifier(encoder, residual(name), CandidateHead(table(labels, name)))
 
-        encoder = CoarseEncoder(vectors.copy(), dropout)
+        # Before its users: parameters have the name of the first module that they are found in.
+        self.encoder = CoarseEncoder(vectors.copy(), dropout)
         self.surrogate: Classifier[ClusterHead] | None = None
         if clusters:
-            self.surrogate = Classifier(
-                encoder, residual("surrogate"), ClusterHead(table(clusters, "surrogate"))
-            )
-        self.extreme = over_labels(encoder, "extreme")
+            head = ClusterHead(table(clusters, "surrogate"))
+            self.surrogate = Classifier(self.encoder, residual("surrogate"), head)
+        self.extreme = over_labels(self.encoder, "extreme")
         self.reranker: Classifier[CandidateHead] | None = None
         if settings.rerank.epochs:
             self.reranker = over_labels(CoarseEncoder(vectors.copy(), dropout), "rerank")
@@ -119,7 +119,7 @@ class AstecNetwork(nn.Module):
         return fused(ranking, nearest, settings.beta, labels)
 
     def best_of(self, vectors: np.ndarray, lists: np.ndarray) -> TopK:
-        """The listed labels that the extreme classifier ranks highest; `vectors` (texts, width) are coarse."""
+        """The listed labels that the extreme classifier ranks highest, for coarse `vectors` of texts."""
         labels = len(self.extreme.head.table)
         scored = TopK(lists, logits_of(self.extreme, vectors, lists))
         return weighted_sum([scored], [1.0], labels, min(self.settings.stored, max(labels, 1)))

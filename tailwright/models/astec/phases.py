@@ -62,7 +62,7 @@ class LearnerTraining:
         phases: list[Phase] = [
             ClusterPhase(
                 f"{self.name} surrogate",
-                self._plan(settings.surrogate, "surrogate"),
+                self._plan(settings.surrogate, "encoder", "surrogate"),
                 mixed,
                 self._encode(network.surrogate),
                 network.surrogate.head,
@@ -71,7 +71,7 @@ class LearnerTraining:
             ),
             CandidatePhase(
                 f"{self.name} extreme",
-                self._plan(settings.extreme, "extreme.residual", "extreme.head"),
+                self._plan(settings.extreme, "extreme"),
                 drawn,
                 self._encode_frozen,
                 network.extreme.head,
@@ -108,12 +108,10 @@ class LearnerTraining:
         return CandidateDrawer(carried, self.rows.data.labels, size=size, positives=positives, random=random)
 
     def _encode(self, classifier: Classifier[ClusterHead] | Classifier[CandidateHead]) -> Encode:
-        return lambda batch, random: classifier(self.rows.texts.take(batch.rows, batch.appended), random)
+        return lambda batch: classifier(self.rows.texts.take(batch.rows, batch.appended))
 
-    def _encode_frozen(self, batch: DrawnBatch, random: np.random.Generator) -> torch.Tensor:
-        queries: torch.Tensor = self.network.extreme.residual(
-            torch.from_numpy(self.vectors()[batch.rows]), random
-        )
+    def _encode_frozen(self, batch: DrawnBatch) -> torch.Tensor:
+        queries: torch.Tensor = self.network.extreme.residual(torch.from_numpy(self.vectors()[batch.rows]))
         return queries
 
     def clusters(self) -> np.ndarray:
@@ -138,7 +136,7 @@ class LearnerTraining:
 
     def vectors(self) -> np.ndarray:
         """(rows, width): the coarse vectors of the training rows, once word vectors are frozen."""
-        encoder, texts = self.network.extreme.encoder, self.rows.texts
+        encoder, texts = self.network.encoder, self.rows.texts
         return self._between.get(self.name, "vectors", lambda: encoder.vectors(texts.rows))
 
     def shortlister(self) -> Shortlister:
@@ -178,7 +176,7 @@ class LearnerTraining:
     def _answer(self, texts: pa.LargeStringArray) -> Answer:
         """What the learner says of the watched texts, whose vectors and shortlists are frozen."""
         bags = self.rows.read(texts)
-        vectors = self.network.extreme.encoder.vectors(bags)
+        vectors = self.network.encoder.vectors(bags)
         near = self.shortlister().lists(vectors)
         excluded = stack_pairs([data.excluded for data in self._watch.data.values()])
 

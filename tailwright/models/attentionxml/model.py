@@ -22,7 +22,7 @@ from tailwright.models.shared.memory import FLOAT, training_need
 from tailwright.models.shared.texts import WordTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
-from tailwright.models.shared.validation import valid_quality
+from tailwright.models.shared.validation import validator
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.training.hidden_door import HiddenDoor
 from tailwright.training.memory import MemoryNeed
@@ -117,10 +117,10 @@ class AttentionXml(TokenModel):
         self, network: TreeNetwork, number: int, corpus: Corpus
     ) -> Callable[[], float] | None:
         """What says how well a level ranks its nodes; `corpus` is over these."""
-        if corpus.valid is None or not len(corpus.valid):
-            return None
-        ranking = LevelRanking(network, number, self.texts.tokens(corpus.valid.texts))
-        return lambda: valid_quality(ranking, corpus, self.settings.training.metric)
+        metric = self.settings.training.metric
+        return validator(
+            lambda texts: LevelRanking(network, number, self.texts.tokens(texts)), corpus, metric
+        )
 
     def ranking(
         self, texts: pa.LargeStringArray, work: Workplace, *, frozen: bool = False

@@ -147,10 +147,10 @@ class TreeNetwork(nn.Module):
         if beam is None:
             own = _log_sigmoid(level.head.logits(encoded))
             return np.broadcast_to(np.arange(self.tree.width(number)), own.shape), own
-        nodes, above = self.children(number, beam)
+        nodes, above = self.nodes_below(number, beam)
         return nodes, above + _log_sigmoid(level.head.logits(encoded, nodes))
 
-    def children(self, number: int, beam: TopK) -> tuple[np.ndarray, np.ndarray]:
+    def nodes_below(self, number: int, beam: TopK) -> tuple[np.ndarray, np.ndarray]:
         """(the nodes of a level below the beam, the scores of their parents), both (rows, nodes)."""
         table = self.tree.children[number - 1]
         nodes = table[beam.ids].reshape(len(beam), -1)

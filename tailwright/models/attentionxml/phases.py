@@ -94,7 +94,7 @@ class LevelPhase(TokenPhase):
             return super().loss_of_pass(rows, targets, mixing, random)
         parents = self.parents(rows)
         encoded = self.reader(rows, mixing)
-        nodes, _ = self.tree.children(self.number, parents)
+        nodes, _ = self.tree.nodes_below(self.number, parents)
         candidates = filled(nodes, self.targets.labels, random)
         if mixing is not None and mixing.targets is not targets:
             candidates, targets = with_positives(candidates, mixing.targets), mixing.targets

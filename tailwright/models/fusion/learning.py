@@ -84,7 +84,7 @@ class _CandidateLists:
         self.values = self.targets * emphasis[candidates.labels].astype(np.float32)
 
     def take(self, rows: np.ndarray) -> tuple[np.ndarray, BatchTargets]:
-        """The pairs of some rows, (rows, longest list), and the targets, times emphasis, by place in a list."""
+        """Pairs of rows (rows, longest list), and their targets times emphasis, by place in a list."""
         sizes = np.diff(self.starts)[rows]
         places = np.arange(max(int(sizes.max(initial=0)), 1))
         beyond = places >= sizes[:, None]

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
 from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus
@@ -54,7 +55,7 @@ class Fusion(Model):
         from tailwright.models.fusion.learning import learnt_combination
 
         with work.phase("combination", rows=len(held_out)):
-            tops = [part.predict(held_out.texts, settings.candidates) for part in self.parts]
+            tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
             rows = max(len(learning.train.originals()), 3)
             self.combination = learnt_combination(
                 candidates_of(tops, self._log_odds, self.counts),
@@ -86,7 +87,7 @@ class Fusion(Model):
         finished = None if place.folder is None else place.folder / "finished"
         if finished is None or not place.resume or not finished.exists():
             part = kind(getattr(self.settings, name))
-            part.mixes = [mix for mix in self.mixes if mix.card.door in kind.card.doors]
+            part.mixes = [mix for mix in self.mixes if kind.card.takes(mix.card)]
             part.device = self.device
             with work.phase(name):
                 part.fit(corpus, seed=seed, work=place)
@@ -108,14 +109,25 @@ class Fusion(Model):
         return [part.card.scores == "log-odds" for part in self.parts]
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
+        return self.predict_besides(texts, k, None)
+
+    def predict_besides(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
+    ) -> TopK:
         rows, named = arrow_strings(texts), self.settings.candidates
         blocks = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
-            block = rows.slice(start, ROWS_A_BLOCK)
-            tops = [part.predict(block, max(named, k)) for part in self.parts]
+            barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
+            tops = self._asked(rows.slice(start, ROWS_A_BLOCK), max(named, k), barred)
             best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
             blocks.append(_filled(self._fused(best, k), tops))
         return TopK.concat(blocks)
+
+    def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
+        """The k best labels of each text by each part."""
+        if excluded is None:
+            return [part.predict(texts, k) for part in self.parts]
+        return [part.predict_besides(texts, k, excluded) for part in self.parts]
 
     def _fused(self, tops: Sequence[TopK], k: int) -> TopK:
         """The k most probable candidates of each text."""

@@ -34,7 +34,7 @@ CARD = ModelCard(
 
 @dataclass(frozen=True)
 class LaRobertaSettings(Settings):
-    """What can be set of la-roberta; the bias of a shared network starts at the log-odds of the mean label."""
+    """What can be set; the one bias of a shared network starts at the log-odds of the mean label."""
 
     head: Literal["label-specific", "shared-mlp"] = setting(
         "label-specific", "label-specific: an output vector a label; shared-mlp: one network for all labels"

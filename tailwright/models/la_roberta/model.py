@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.heads.shared_mlp import SharedMlpHead
 from tailwright.models import models
 from tailwright.models.la_roberta import CARD, LaRobertaSettings
-from tailwright.models.shared.start import start_at_label_texts, start_at_log_odds
+from tailwright.models.shared.start import start_at_label_texts, start_biases
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.store import FolderReader
@@ -29,9 +27,7 @@ class LaRoberta(TokenModel):
         encoder, start = self.new_encoder("tokens", work), self.settings.start
         head = self._head(len(corpus.labels), encoder.width, seed)
         bias = head.bias if isinstance(head, LabelSpecificHead) else head.layers[-1].bias
-        nn.init.zeros_(bias)
-        if start.start_bias == "log-odds":
-            start_at_log_odds(bias, corpus)
+        start_biases(bias, start.start_bias, corpus)
         if start.start_labels == "texts" and isinstance(head, LabelSpecificHead):
             start_at_label_texts(head.outputs, encoder, corpus.labels, start.start_norm)
         self.network = TokenNetwork(encoder, head)

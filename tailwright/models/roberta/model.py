@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.roberta import CARD, RobertaSettings
-from tailwright.models.shared.start import start_at_label_texts, start_at_log_odds
+from tailwright.models.shared.start import start_at_label_texts, start_biases
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.store import FolderReader
@@ -27,9 +25,7 @@ class Roberta(TokenModel):
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         encoder, start = self.new_encoder("first", work), self.settings.start
         head = DenseHead(len(corpus.labels), encoder.width, seed=seed, name="roberta/head")
-        nn.init.zeros_(head.bias)
-        if start.start_bias == "log-odds":
-            start_at_log_odds(head.bias, corpus)
+        start_biases(head.bias, start.start_bias, corpus)
         if start.start_labels == "texts":
             start_at_label_texts(head.weight, encoder, corpus.labels, start.start_norm)
         self.network = TokenNetwork(encoder, head)

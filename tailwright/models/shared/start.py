@@ -10,8 +10,11 @@ be found. Not from a paper; docs/results/long-text.md says what it gains.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 import torch
+from torch import nn
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.encoders.frozen_features import TOKENS_A_PASS
@@ -20,11 +23,15 @@ from tailwright.encoders.transformer import TransformerEncoder
 
 
 @torch.no_grad()
-def start_at_log_odds(bias: torch.Tensor, corpus: Corpus) -> None:
-    """Fill a bias a label, or one for all, with the log-odds of a label, or of the mean label, on a row.
+def start_biases(bias: Any, start: Literal["zero", "log-odds"], corpus: Corpus) -> None:
+    """Fill a bias a label, or one for all, with zeros, or with the log-odds of a label on a row.
 
-    Half a row more with the label and half a row more without keep labels without rows finite.
+    One bias for all starts at the log-odds of the mean label. Half a row more with the label and half a row
+    more without keep labels without rows finite.
     """
+    if start == "zero":
+        nn.init.zeros_(bias)
+        return
     rows, counts = len(corpus.train.originals()), corpus.labels.counts
     if len(bias) == 1 and len(counts):
         counts = counts.mean(keepdims=True)
@@ -32,9 +39,7 @@ def start_at_log_odds(bias: torch.Tensor, corpus: Corpus) -> None:
 
 
 @torch.no_grad()
-def start_at_label_texts(
-    vectors: torch.Tensor, encoder: TransformerEncoder, labels: LabelSpace, norm: float
-) -> None:
+def start_at_label_texts(vectors: Any, encoder: TransformerEncoder, labels: LabelSpace, norm: float) -> None:
     """Fill `vectors` (labels, width) with the encoder's reading of each label's text.
 
     The mean over labels is subtracted, and each vector is scaled to the length `norm`. A label without a text

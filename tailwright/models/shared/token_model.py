@@ -26,7 +26,7 @@ from tailwright.models.shared.memory import reading_bytes, scoring_bytes, traini
 from tailwright.models.shared.texts import Texts, TransformerTexts
 from tailwright.models.shared.token_network import TOKENS_A_PASS, ranked
 from tailwright.models.shared.token_phase import TokenPhase
-from tailwright.models.shared.validation import valid_quality
+from tailwright.models.shared.validation import validator
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import shared_folder
@@ -151,10 +151,8 @@ class TokenModel(Model):
         self, corpus: Corpus, work: Workplace, *, frozen: bool = False
     ) -> Callable[[], float] | None:
         """What says how good the network is on the validation rows; None without such rows."""
-        if corpus.valid is None or not len(corpus.valid):
-            return None
-        ranking = self.ranking(corpus.valid.texts, work, frozen=frozen)
-        return lambda: valid_quality(ranking, corpus, self.settings.training.metric)
+        metric = self.settings.training.metric
+        return validator(lambda texts: self.ranking(texts, work, frozen=frozen), corpus, metric)
 
     def watching(self, work: Workplace, *, frozen: bool = False) -> Callable[[], Mapping[str, float]]:
         """What says how the network does on the rows that are watched."""

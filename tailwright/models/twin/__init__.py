@@ -33,9 +33,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailwright.models import Metric, ModelCard
+from tailwright.models import ModelCard
 from tailwright.settings import Settings, setting
 from tailwright.training.schedules import Shape
+from tailwright.training.settings import Metric
 
 CARD = ModelCard(
     name="twin",
@@ -57,7 +58,7 @@ class TwinSettings(Settings):
         1024, "labels drawn at random for each batch, besides the positives of its rows", least=0
     )
     correction: float = setting(
-        0.7, "how far a batch's negatives stand for all labels; more favours frequent labels", least=0, most=1
+        0.7, "how far a batch's negatives represent all labels; more favours frequent labels", least=0, most=1
     )
     rate: float = setting(5e-3, "learning rate of word vectors and free vectors", above=0)
     block_rate: float = setting(

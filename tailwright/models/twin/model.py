@@ -16,7 +16,7 @@ from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
-from tailwright.models.shared.validation import validation
+from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
 from tailwright.models.twin.vectors import TwinVectors
 from tailwright.progress import progress
@@ -78,7 +78,7 @@ class Twin(Model):
                 train,
                 settings,
                 mixes=self.batch_mixes(corpus, seed=seed, work=work),
-                validate=validation(answering, corpus, settings.metric),
+                validate=validator(answering, corpus, settings.metric),
                 watch=Watch(self.watch, answering),
             )
             run_phases(network, [phase], seed=seed, work=work)

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from tailwright.data.dataset import Dataset
-from tailwright.encoders.bags import Bags, bag_sum, share_words
+from tailwright.encoders.bags import Bags, EmbeddingBags
 from tailwright.encoders.row_table import RowTable
 from tailwright.models.twin.vectors import ROWS_A_BLOCK, TwinVectors
 from tailwright.streams import stream
@@ -20,26 +20,23 @@ class TwinNetwork(nn.Module):
     def __init__(self, words: np.ndarray, free: np.ndarray, label_bags: Bags, *, scale: float) -> None:
         super().__init__()
         width = words.shape[1]
-        self.words, self.free = RowTable(words), RowTable(free)  # (words, width), (labels, width)
+        self.words, self.free = EmbeddingBags(words), RowTable(free)  # (words, width), (labels, width)
         self.text_layer = nn.Parameter(torch.zeros(width, width))
         self.label_layer = nn.Parameter(torch.zeros(width, width))
         self.log_scale = nn.Parameter(torch.log(torch.tensor([scale])))
         self.label_bags = label_bags
-        self._scratch = np.full(len(words), -1, dtype=np.int32)
 
     def forward(self, texts: Bags, labels: np.ndarray) -> torch.Tensor:
         """(texts, labels): the score of each text and each of the `labels` (distinct ids)."""
-        both = [texts, self.label_bags.take(labels)]
-        words, (text_bags, label_bags) = share_words(both, self._scratch)
-        vectors = self.words(words)
-        text = unit(residual(bag_sum(vectors, text_bags), self.text_layer))  # (texts, width)
-        label = unit(residual(bag_sum(vectors, label_bags), self.label_layer) + self.free(labels))
+        of_texts, of_labels = self.words(texts, self.label_bags.take(labels))
+        text = unit(residual(of_texts, self.text_layer))  # (texts, width)
+        label = unit(residual(of_labels, self.label_layer) + self.free(labels))  # (labels, width)
         return self.log_scale.exp() * (text @ label.T)
 
     @torch.no_grad()
     def vectors(self) -> TwinVectors:
         """The network as it is now, ready to predict; arrays share their memory with it where they can."""
-        words, free = self.words.array, self.free.array
+        words, free = self.words.table.array, self.free.array
         labels = np.empty_like(free)
         for start in range(0, len(labels), ROWS_A_BLOCK):
             end = min(start + ROWS_A_BLOCK, len(labels))

@@ -22,7 +22,7 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 46
 BANDS = ("#cfe2f5", "#e6ebf0", "#f8dcc8")
 SERIES = ("#9aa5b1", "#c08a3e", "#4c78a8", "#1b9e77", "#b04a7a", "#6b5fb5")
 INK, GRID = "#1d2430", "#d5dae0"
-_NAMES, _LINE = 210, 24  # of `ranked_bars`: the width of the names, and the height of a bar with its gap
+_NAMES, _LINE = 230, 24  # of `ranked_bars`: the width of the names, and the height of a bar with its gap
 _LONGEST_NAME = 30
 
 
@@ -62,8 +62,8 @@ class Plot:
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> None:
         """`kind` is grid or axis."""
-        colour, width = (GRID, 1.0) if kind == "grid" else (INK, 1.5)
-        style = {"class": kind, "stroke": colour, "stroke_width": width}
+        style = {"class": kind, "stroke": INK if kind == "axis" else GRID}
+        style["stroke-width"] = "1.5" if kind == "axis" else "1"
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **style)
 
     def name_axes(self, x_label: str, y_label: str) -> None:
@@ -89,6 +89,7 @@ class Plot:
             "xmlns": "http://www.w3.org/2000/svg",
             "viewBox": f"0 -24 {WIDTH} {self.height + 24:g}",
             "width": f"{WIDTH * 1.5:g}",
+            "height": f"{(self.height + 24) * 1.5:g}",
         }
         paper = {"y": "-24", "width": "100%", "height": "100%", "fill": "#fff"}
         svg.insert(2, ET.Element("rect", paper))

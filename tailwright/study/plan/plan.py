@@ -161,7 +161,7 @@ def _hindrance(system: System, added: Augmentation) -> str:
     """Why the model cannot be trained with the augmentation; empty if it can."""
     try:
         for name in added.methods:
-            check_door(system.model, augmenters.card(name).door, name)
+            check_door(system.model, augmenters.card(name))
     except InputError as error:
         return str(error)
     return ""

@@ -70,7 +70,7 @@ def drift_plot(drift: Drift, method: str) -> Plot:
     sides = {"sources": drift.sources, "new rows": drift.new}
     return bars(
         list(drift.sources),
-        {name: [side[part]["P@n"] for part in drift.sources] for name, side in sides.items()},
+        {name: [side[slice_name]["P@n"] for slice_name in drift.sources] for name, side in sides.items()},
         title=f"P@n of sources and of new rows of {method}",
         description=f"The source's labels that the model finds; the table has {figures}.",
         x_label="labels by training rows",

@@ -44,7 +44,7 @@ def _views(exam: Exam, seed: int) -> list[View]:
     counts, all_names = exam.labels.counts, exam.labels.names
     draw = stream(seed, "report-neighbours")
     views = []
-    for part, mask in head_torso_tail(counts).items():
+    for slice_name, mask in head_torso_tail(counts).items():
         able = np.flatnonzero(mask & accompanied)
         for label in np.sort(draw.choice(able, min(_LABELS_A_SLICE, len(able)), replace=False)):
             companions = [n for n in neighbours(graph, int(label)) if n.column != label]
@@ -58,7 +58,7 @@ def _views(exam: Exam, seed: int) -> list[View]:
                 f"annotations; the strongest is “{short(names[0], 60)}” at {shares[0]:.2f}, on "
                 f"{together[0]:,} rows together with it."
             )
-            at = (exam.name, f"{name} ({part}, {counts[label]:,} rows)")
+            at = (exam.name, f"{name} ({slice_name}, {counts[label]:,} rows)")
             views.append(View(at, summary, _figure(names, shares, counts[columns], together)))
     return views
 

@@ -1,0 +1,111 @@
+"""Scripts in processes that tests may kill, forked from one that has imported the heavy libraries already.
+
+    script = start_script(tiny_fit.__file__, folder, OMP_NUM_THREADS="2")
+    printed, _ = script.communicate()
+
+A new process would import torch and transformers first, which takes seconds, and tests start dozens. The one
+that is forked has computed nothing, so a script starts from the same state as in a new process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import runpy
+import sys
+import tempfile
+import time
+import warnings
+from multiprocessing import forkserver
+from pathlib import Path
+
+import pytest
+
+PRELOADED = [
+    "tailwright.runs",
+    "tailwright.checks.corpora",
+    "tailwright.encoders.transformer",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.gpt2.modeling_gpt2",
+    "transformers.models.llama.modeling_llama",
+]
+MOST_THREADS = 2
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(PRELOADED)
+
+
+class Script:
+    """A running script, with the methods of `subprocess.Popen` that tests use."""
+
+    def __init__(
+        self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="script-"))
+        for name in ("stdout", "stderr"):
+            (self.folder / name).touch()
+        asked = {"folder": str(self.folder), "strict": strict, "environment": {**os.environ, **environment}}
+        self.process = _context.Process(target=_run, args=(path, arguments), kwargs=asked)
+        self.process.start()
+
+    @property
+    def returncode(self) -> int | None:
+        return self.process.exitcode
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What it has printed, when it has ended."""
+        self.process.join(timeout)
+        assert self.process.exitcode is not None, f"still running after {timeout} s"
+        printed, errors = ((self.folder / name).read_text() for name in ("stdout", "stderr"))
+        print(errors, file=sys.stderr, end="")  # pytest shows it with a failure
+        return printed, errors
+
+    def wait_for_line(self, count: int) -> None:
+        """Wait until it has printed so many lines, or has ended."""
+        while self.poll() is None and (self.folder / "stdout").read_text().count("\n") < count:
+            time.sleep(0.001)
+
+
+def start_script(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
+    """Run a Python file as the main module with these arguments; `strict`: its warnings are errors."""
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # the process to fork from lets scripts have more threads than we
+        patch.delenv("OMP_NUM_THREADS", raising=False)
+        patch.setenv("NUMBA_NUM_THREADS", str(MOST_THREADS))
+        forkserver.ensure_running()
+    return Script(str(path), tuple(map(str, arguments)), environment, strict)
+
+
+def _run(
+    path: str, arguments: tuple[str, ...], *, folder: str, strict: bool, environment: dict[str, str]
+) -> None:
+    """In the forked process: become the script."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        file = os.open(Path(folder, name), os.O_WRONLY)
+        os.dup2(file, number)
+    os.environ.clear()
+    os.environ.update(environment)
+    _set_threads()
+    if strict:
+        warnings.simplefilter("error")
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, str(Path(path).parent))
+    runpy.run_path(path, run_name="__main__")
+    sys.stdout.flush()
+
+
+def _set_threads() -> None:
+    """What the environment would have told libraries that are imported already."""
+    import numba
+    import torch
+
+    numba.set_num_threads(int(os.environ.get("NUMBA_NUM_THREADS", MOST_THREADS)))
+    torch.set_num_threads(
+        int(os.environ.get("OMP_NUM_THREADS", MOST_THREADS))
+    )  # after numba, which sets it too
