@@ -57,11 +57,11 @@ def without_pairs(
     """
     places = np.flatnonzero(labels >= 0)
     places = places[columns.find(rows[places], labels[places]) >= 0]
-    width = np.int64(columns.labels)
+    width = max(columns.labels, 1)
     keys = rows[places] * width + labels[places]
     ignored = targets.ignored_rows * width + targets.ignored
     places = places[np.isin(keys, ignored, invert=True)]
     both = np.union1d(ignored, rows[places] * width + labels[places])
-    ignored_rows, ignored_labels = np.divmod(both, max(width, 1))
+    ignored_rows, ignored_labels = np.divmod(both, width)
     ignored_starts = starts_of(ignored_rows, len(targets))
     return replace(targets, ignored_starts=ignored_starts, ignored=ignored_labels.astype(np.int32)), places
