@@ -26,6 +26,7 @@ class BlockMixing:
         """The activations (rows, block, width), mixed if that is the mixing's point."""
         if self._mixing is None or self._mixing.point != point:
             return activations
+        self._graph = None
         leaf = activations.detach().requires_grad_(self._learns)
         with torch.set_grad_enabled(self._learns):
             mixed, _ = mixed_at(point, self._mixing, leaf)
@@ -43,7 +44,6 @@ class BlockMixing:
         if self._graph is None or self._mixing is None or self._mixing.point != point:
             return gradient
         leaf, mixed = self._graph
-        self._graph = None
         (unmixed,) = torch.autograd.grad(mixed, leaf, gradient)
         return unmixed.contiguous()
 
