@@ -21,7 +21,7 @@ def learnt(folder: Path | None, *, resume: bool = False, mixed: bool = False) ->
     work = Workplace(folder, resume=resume, checkpoint_seconds=0)
     model.fit(tiny_corpus().split(0.2), seed=3, work=work)
     digest = hashlib.sha256()
-    for array in (model.words, model.query_block, model.labels):
+    for array in (model.vectors.words, model.vectors.text_layer, model.vectors.labels):
         digest.update(array.tobytes())
     return f"{digest.hexdigest()} {model.scale!r}"
 
