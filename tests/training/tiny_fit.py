@@ -23,7 +23,7 @@ def learnt(folder: Path | None, *, resume: bool = False, mixed: bool = False) ->
     digest = hashlib.sha256()
     for array in (model.vectors.words, model.vectors.text_layer, model.vectors.labels):
         digest.update(array.tobytes())
-    return f"{digest.hexdigest()} {model.scale!r}"
+    return f"{digest.hexdigest()} {model.vectors.scale!r}"
 
 
 if __name__ == "__main__":
