@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import row_ids
-from tailwright.errors import InputError, MissingExtraError
+from tailwright.data.rank_frequency import saved_axes
 from tailwright.labels.annotations import soft_annotations
 
 
@@ -47,25 +47,10 @@ def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
 
 def draw_neighbours(names: Sequence[str], shares: Sequence[float], path: str | Path, title: str) -> None:
     """Draw bars of a label's neighbours, the strongest on top, as PNG, SVG or PDF."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot") from error
-    path = Path(path)
-    if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"found {path.suffix or 'no suffix'}", expected=".png, .svg or .pdf", path=path)
     places = np.arange(len(names))[::-1]
     # A dollar sign would start a formula.
     shown = [(name if len(name) <= 40 else name[:39] + "…").replace("$", r"\$") for name in names]
-    with mpl.rc_context({"font.size": 10}):
-        figure = Figure(figsize=(7, 1.3 + 0.32 * max(len(names), 1)), dpi=150, layout="constrained")
-        axes = figure.add_subplot()
+    with saved_axes(path, 7, 1.3 + 0.32 * max(len(names), 1)) as axes:
         axes.barh(places, shares, color="#1f4e79")
         axes.set_yticks(places, shown)
         axes.set(xlabel="visits over visits to the label itself", title=title.replace("$", r"\$"))
-        axes.spines[["top", "right"]].set_visible(False)
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", path=path) from error
