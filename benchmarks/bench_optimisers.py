@@ -1,10 +1,10 @@
 """Our optimisers against torch's own: what a short training pays for, and what a step takes.
 
-    .venv/bin/python benchmarks/bench_optimisers.py [--rows 40000] [--width 256] [--touched 2000] [--steps 200]
+    .venv/bin/python benchmarks/bench_optimisers.py [--rows N] [--width N] [--touched N] [--steps N]
 
-Each of the four runs in a process of its own, in turn, three times: a training that begins with an import of torch
-and takes so many steps. `dense` steps a (rows / 10, width) parameter by AdamW; `table` steps the touched rows of a
-(rows, width) table, by `RowSparseAdam` or by `nn.Embedding(sparse=True)` with `SparseAdam`.
+Each of the four runs in a process of its own, in turn, three times. `dense` steps a (rows / 10, width)
+parameter by AdamW; `table` steps the touched rows of a (rows, width) table, by `RowSparseAdam` or by
+`nn.Embedding(sparse=True)` with `SparseAdam`. One thread.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ RUNS = ("dense ours", "dense torch", "table ours", "table torch")
 
 def run(name: str, rows: int, width: int, touched: int, steps: int) -> dict[str, float]:
     """Seconds of the first step and of each later one, and the memory that both added."""
+    import numba
     import numpy as np
     import torch
 
@@ -31,6 +32,7 @@ def run(name: str, rows: int, width: int, touched: int, steps: int) -> dict[str,
     from tailwright.training.sparse_adam import RowSparseAdam
 
     torch.set_num_threads(1)
+    numba.set_num_threads(1)
     random = np.random.Generator(np.random.Philox(key=1))
     ids = [np.sort(random.permutation(rows)[:touched]).astype(np.int32) for _ in range(steps + 1)]
     weight = torch.zeros(rows // 10 if name.startswith("dense") else rows, width)
