@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +15,12 @@ Arrays: TypeAlias = dict[str, np.ndarray]
 
 
 def named_tensors(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """Parameters, then buffers; one that two modules share is there once."""
-    return chain(network.named_parameters(), network.named_buffers())
+    """What `state_dict` has, parameters and lasting buffers; one that two modules share is there once."""
+    seen = set()
+    for name, tensor in network.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            yield name, tensor
 
 
 def weights_of(network: nn.Module, names: Collection[str] | None = None) -> Arrays:

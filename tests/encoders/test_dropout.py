@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tailwright.encoders.dropout import dropped, kept_cells, torch_draws_from
+from tailwright.encoders.dropout import Dropout, drawing_from, kept_cells, torch_draws_from
 from tailwright.streams import stream
 
 CPU = torch.device("cpu")
@@ -20,10 +20,26 @@ def test_masks_are_drawn_from_the_stream_and_keep_the_mean():
     assert (kept_cells(stream(4, "drop"), (3, 3), 0.0) == 1).all()
 
 
-def test_values_stay_as_they_are_without_a_stream_or_a_rate():
-    values = torch.arange(6.0)
-    assert dropped(values, 0.5, None) is values
-    assert dropped(values, 0.0, stream(0, "drop")) is values
+def test_values_stay_as_they_are_in_evaluation_or_without_a_rate():
+    values, random = torch.arange(6.0), stream(0, "drop")
+    with drawing_from(random):
+        assert Dropout(0.5).eval()(values) is values
+        assert Dropout(0.0)(values) is values
+    assert random.random() == stream(0, "drop").random()
+
+
+def test_in_training_masks_come_from_the_innermost_stream_at_work():
+    values, layer = torch.ones(40, 30), Dropout(0.5)
+    with drawing_from(stream(4, "drop")):
+        first = layer(values)
+        with drawing_from(stream(4, "drop")):
+            inner = layer(values)
+        second = layer(values)
+    assert torch.equal(first, values * kept_cells(stream(4, "drop"), (40, 30), 0.5))
+    assert torch.equal(inner, first)
+    assert not torch.equal(second, first)
+    with pytest.raises(RuntimeError, match="outside of drawing_from"):
+        layer(values)
 
 
 @pytest.mark.parametrize("drop", [0.1, 0.5, 0.9, 1e-7])

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_encoders
 import torch
+from scripts import start_anew, start_script
 from tiny_encoders import TEXTS, save_tiny
 
 from tailwright.encoders import frozen_features as module
@@ -28,13 +25,13 @@ from tailwright.store.whole_file import sibling
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows the encoder read in each of its passes."""
     found: list[int] = []
-    forward = TransformerEncoder.__call__
+    forward = TransformerEncoder.forward
 
-    def counted(self, batch, random=None):
+    def counted(self, batch, mixing=None):
         found.append(len(batch))
-        return forward(self, batch, random)
+        return forward(self, batch, mixing)
 
-    monkeypatch.setattr(TransformerEncoder, "__call__", counted)
+    monkeypatch.setattr(TransformerEncoder, "forward", counted)
     return found
 
 
@@ -49,7 +46,7 @@ def test_frozen_features_are_those_of_the_encoder(tiny, kind, precision, close, 
     chosen = np.array([4, 0, 11, 1])
     batch = rows.batch(chosen)
     with torch.no_grad():
-        fresh = encoder(batch)
+        fresh = encoder(batch).states
     found = frozen.batch(chosen)
     assert (found.dtype, found.shape) == (torch.float32, fresh.shape)
     if kind == "tokens":
@@ -77,7 +74,7 @@ def test_whatever_decides_on_features_gives_another_file(tiny_bert, tiny_roberta
     first = TransformerEncoder.pretrained(str(tiny_bert), "first")
     changed = TransformerEncoder.pretrained(str(tiny_bert), "first")
     with torch.no_grad():
-        next(iter(changed.parts("e").values())).add_(0.1)
+        next(changed.parameters()).add_(0.1)
     rows = first.tokenizer.rows(TEXTS, 40)
     frozen_features(first, rows, tmp_path)
     frozen_features(first, first.tokenizer.rows(TEXTS, 5), tmp_path)
@@ -114,9 +111,9 @@ def test_what_is_damaged_is_computed_again(tiny_bert, tmp_path, calls, monkeypat
 def test_numbers_too_large_for_float16_are_refused(tiny_bert, tmp_path):
     encoder = TransformerEncoder.pretrained(str(tiny_bert), "first")
     with torch.no_grad():
-        for name, part in encoder.parts("e").items():
+        for name, parameter in encoder.named_parameters():
             if name.endswith("LayerNorm.weight"):
-                part.fill_(1e6)
+                parameter.fill_(1e6)
     rows = encoder.tokenizer.rows(TEXTS, 40)
     with pytest.raises(TailwrightError, match="not finite in float16"):
         frozen_features(encoder, rows, tmp_path, precision="float16")
@@ -161,20 +158,17 @@ def test_notes_that_a_killed_process_left_half_written_are_removed(tiny_bert, tm
 def test_killed_twice_the_file_is_finished_and_the_same(tmp_path):
     name = str(save_tiny(tmp_path / "bert", "bert"))
 
-    def start(folder: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-W", "error", tiny_encoders.__file__, name, str(tmp_path / folder)]
-        # The lock and the notes are what is tested, not the machine's threads.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-
-    *undisturbed, expected = start("whole").communicate()[0].split()
+    # The lock and the notes are what is tested, not the machine's threads.
+    asked = {"strict": True, "OMP_NUM_THREADS": "1"}
+    whole = start_script(tiny_encoders.__file__, name, tmp_path / "whole", **asked)
+    *undisturbed, expected = whole.communicate()[0].split()
     for blocks in (3, 2):
-        with start("killed") as process:
-            assert process.stdout is not None
-            for _ in range(blocks):
-                assert process.stdout.readline() == "block\n"
-            process.send_signal(signal.SIGKILL)
-    *left, found = start("killed").communicate()[0].split()
+        process = start_script(tiny_encoders.__file__, name, tmp_path / "killed", **asked)
+        process.wait_for_line(blocks)
+        process.kill()
+        assert process.communicate()[0].startswith("block\n" * blocks)
+    last = start_anew(tiny_encoders.__file__, name, tmp_path / "killed", **asked)
+    *left, found = last.communicate()[0].split()
     assert found == expected
     # A kill comes before, while or after the block that was announced last is written.
     assert len(undisturbed) - 5 <= len(left) <= len(undisturbed) - 3

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.data.text.sequences import TokenRows
-from tailwright.encoders.token_batches import batch_tensors, bucketed_order, chunks, padding_share, put_back
+from tailwright.encoders.token_batches import batch_tensors, bucketed_order, chunks, put_back
 from tailwright.streams import stream
 
 
@@ -20,6 +20,12 @@ def test_a_bucketed_order_is_a_permutation(lengths, batch, epoch):
 
 def cut(order: np.ndarray, batch: int = 16) -> list[np.ndarray]:
     return [order[i : i + batch] for i in range(0, len(order), batch)]
+
+
+def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
+    """The share of all padded batches that is padding."""
+    held = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
+    return 1 - sum(int(lengths[rows].sum()) for rows in batches) / held
 
 
 def test_buckets_cut_the_padding_and_differ_between_epochs():

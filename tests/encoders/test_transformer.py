@@ -10,13 +10,16 @@ import pytest
 import torch
 from tiny_encoders import TEXTS, save_tiny
 
+from tailwright.data.text.sequences import TokenBatch
 from tailwright.encoders import shared_tokens as shared_module
+from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.shared_tokens import shared_tokens
 from tailwright.encoders.transformer import TransformerEncoder, first_of_last
 from tailwright.errors import InputError
 from tailwright.pretrained import weights_folder
 from tailwright.store import DamagedFolderError, open_folder, writing
 from tailwright.streams import stream
+from tailwright.training.weights import load_weights, save_weights
 
 KINDS = ("tokens", "first", "first-of-five")
 
@@ -25,17 +28,27 @@ def rows_of(encoder: TransformerEncoder, texts: list[str] = TEXTS):
     return encoder.tokenizer.rows(texts, encoder.max_tokens)
 
 
+def states_in_training(encoder: TransformerEncoder, batch: TokenBatch, step: int = 0) -> torch.Tensor:
+    """What the encoder gives with dropout; it stays in training mode."""
+    with drawing_from(stream(0, "batch", step)):
+        states: torch.Tensor = encoder.train()(batch).states
+    return states
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_gives_the_same_alone_as_in_a_padded_batch(tiny, kind):
     encoder = TransformerEncoder.pretrained(tiny, kind)
     rows = rows_of(encoder)
     with torch.no_grad():
-        together = encoder(rows.padded())
+        encoded = encoder(rows.padded())
+        together = encoded.states
         for place, length in enumerate(rows.lengths):
-            alone = encoder(rows.batch(np.array([place])))
+            alone = encoder(rows.batch(np.array([place]))).states
             found = together[place, :length] if kind == "tokens" else together[place]
             torch.testing.assert_close(found, alone[0], rtol=0, atol=1e-5)
     assert together.shape[-1] == encoder.width
+    assert (encoded.mask is not None) == encoder.by_token == (kind == "tokens")
+    assert encoded.mask is None or torch.equal(encoded.mask, torch.from_numpy(rows.padded().inside))
     assert (together[0] if kind != "tokens" else together[0, 0]).abs().max() > 0.01
 
 
@@ -55,7 +68,7 @@ def test_positions_bound_the_tokens(tiny):
     assert encoder.max_tokens == 40
     rows = rows_of(encoder, ["hat " * 100])
     assert rows.lengths.tolist() == [40]
-    assert encoder(rows.padded()).isfinite().all()
+    assert encoder(rows.padded()).states.isfinite().all()
 
 
 def test_only_hidden_state_8_of_13_changes_only_the_last_of_five():
@@ -78,7 +91,7 @@ def test_the_five_layers_are_those_that_the_model_shows(tiny):
     ids, mask = torch.from_numpy(batch.ids).long(), torch.from_numpy(batch.inside).long()
     with torch.no_grad():
         shown = encoder.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-        found = encoder(batch)
+        found = encoder(batch).states
     assert len(shown.hidden_states) == 5
     expected = torch.cat([shown.hidden_states[place][:, 0] for place in (4, 3, 2, 1, 0)], dim=1)
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
@@ -91,36 +104,38 @@ def test_five_layers_of_an_encoder_that_has_fewer_are_refused(tmp_path):
         TransformerEncoder.pretrained(name, "first-of-five")
 
 
-def test_there_is_no_pooler_and_every_part_can_learn(tiny):
+def test_there_is_no_pooler_and_every_parameter_can_learn(tiny):
     encoder = TransformerEncoder.pretrained(tiny, "first-of-five")
-    parts = encoder.parts("encoder")
-    assert not [name for name in parts if "pooler" in name]
-    encoder(rows_of(encoder).padded(), stream(0, "batch")).square().sum().backward()
-    assert [name for name, part in parts.items() if part.grad is None] == []
-    for part in parts.values():
-        part.requires_grad_(False)
-    assert not encoder(rows_of(encoder).padded()).requires_grad
+    parameters = dict(encoder.named_parameters())
+    assert not [name for name in parameters if "pooler" in name]
+    states_in_training(encoder, rows_of(encoder).padded()).square().sum().backward()
+    assert [name for name, parameter in parameters.items() if parameter.grad is None] == []
+    encoder.requires_grad_(False)
+    assert not encoder.eval()(rows_of(encoder).padded()).states.requires_grad
 
 
 def test_dropout_comes_from_the_stream_of_the_batch_alone(tiny):
     encoder = TransformerEncoder.pretrained(tiny, "first")
     batch = rows_of(encoder).padded()
     before = torch.random.get_rng_state()
-    first = encoder(batch, stream(0, "batch", 3)).detach()
+    first = states_in_training(encoder, batch, 3).detach()
     assert torch.equal(torch.random.get_rng_state(), before)
     torch.rand(5)
-    assert torch.equal(encoder(batch, stream(0, "batch", 3)), first)
-    assert not torch.equal(encoder(batch, stream(0, "batch", 4)), first)
-    assert not torch.equal(encoder(batch), first)
-    assert torch.equal(encoder(batch), encoder(batch))
+    assert torch.equal(states_in_training(encoder, batch, 3), first)
+    assert not torch.equal(states_in_training(encoder, batch, 4), first)
+    with pytest.raises(RuntimeError, match="outside of drawing_from"):
+        encoder(batch)
+    encoder.eval()
+    assert not torch.equal(encoder(batch).states, first)
+    assert torch.equal(encoder(batch).states, encoder(batch).states)
 
 
 def test_checkpointing_gives_the_same_gradients_with_dropout(tiny):
     gradients = []
     for checkpointing in (False, True):
         encoder = TransformerEncoder.pretrained(tiny, "first-of-five", checkpointing=checkpointing)
-        encoder(rows_of(encoder).padded(), stream(0, "batch")).square().sum().backward()
-        gradients.append({name: part.grad for name, part in encoder.parts("e").items()})
+        states_in_training(encoder, rows_of(encoder).padded()).square().sum().backward()
+        gradients.append({name: parameter.grad for name, parameter in encoder.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], gradient, rtol=1e-5, atol=1e-6)
 
@@ -129,13 +144,16 @@ def test_checkpointing_gives_the_same_gradients_with_dropout(tiny):
 def test_a_saved_encoder_gives_the_same(tiny, kind, tmp_path):
     encoder = TransformerEncoder.pretrained(tiny, kind, max_tokens=9)
     with torch.no_grad():
-        next(iter(encoder.parts("e").values())).add_(0.25)
+        next(encoder.parameters()).add_(0.25)
     with writing(tmp_path / "run", kind="run") as folder:
         encoder.save(folder.sub("encoder"))
-    loaded = TransformerEncoder.load(open_folder(tmp_path / "run", kind="run").sub("encoder"))
+        save_weights(folder, "network", encoder)
+    saved = open_folder(tmp_path / "run", kind="run")
+    loaded = TransformerEncoder.load(saved.sub("encoder"))
+    load_weights(saved, "network", loaded)
     assert (loaded.kind, loaded.max_tokens) == (kind, 9)
     assert loaded.identity() == encoder.identity()
-    assert torch.equal(loaded(rows_of(loaded).padded()), encoder(rows_of(encoder).padded()))
+    assert torch.equal(loaded(rows_of(loaded).padded()).states, encoder(rows_of(encoder).padded()).states)
 
 
 def test_a_damaged_encoder_is_said_in_one_line(tiny, tmp_path):
@@ -152,7 +170,7 @@ def test_identity_follows_the_weights_as_they_are(tiny):
     encoder, other = (TransformerEncoder.pretrained(tiny, "first") for _ in range(2))
     assert encoder.identity() == other.identity()
     with torch.no_grad():
-        list(other.parts("e").values())[-1][0] += 1e-3
+        list(other.parameters())[-1][0] += 1e-3
     assert encoder.identity() != other.identity()
 
 
@@ -223,12 +241,12 @@ def test_the_real_minilm_finds_the_similar_text(minilm, capfd):
     rows = rows_of(encoder, ["a cat sat on the mat", "a kitten rests on a rug", "interest rates rose again"])
     batch = rows.padded()
     with torch.no_grad():
-        states = encoder(batch)
+        states = encoder(batch).states
     inside = torch.from_numpy(batch.inside)[:, :, None]
     means = torch.nn.functional.normalize((states * inside).sum(1) / inside.sum(1), dim=1)
     near = means @ means.T
     assert near[0, 1] > 0.5 > 0.3 > near[0, 2]
     five = TransformerEncoder.pretrained("minilm", "first-of-five")
     with torch.no_grad():
-        torch.testing.assert_close(five(batch)[:, :384], states[:, 0], rtol=0, atol=1e-5)
+        torch.testing.assert_close(five(batch).states[:, :384], states[:, 0], rtol=0, atol=1e-5)
     assert five.width == 1920
