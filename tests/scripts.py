@@ -4,7 +4,8 @@
     printed, _ = script.communicate()
 
 A new process would import torch and transformers first, which takes seconds, and tests start dozens. The one
-that is forked has computed nothing, so a script starts from the same state as in a new process.
+that is forked has computed nothing, so a script starts from the same state as in a new process; but for the
+seed of Python's hashes, which all share. So one process of every test is a new one, `start_anew`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
+import subprocess
 import sys
 import tempfile
 import time
@@ -35,7 +37,7 @@ _context.set_forkserver_preload(PRELOADED)
 
 
 class Script:
-    """A running script, with the methods of `subprocess.Popen` that tests use."""
+    """A forked script, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(
         self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool
@@ -69,6 +71,16 @@ class Script:
         """Wait until it has printed so many lines, or has ended."""
         while self.poll() is None and (self.folder / "stdout").read_text().count("\n") < count:
             time.sleep(0.001)
+
+
+def start_anew(
+    path: str | Path, *arguments: object, strict: bool = False, **environment: str
+) -> subprocess.Popen[str]:
+    """The same in a new process, which has a hash seed of its own."""
+    command = [sys.executable, *(("-W", "error") if strict else ()), str(path), *map(str, arguments)]
+    paths = os.pathsep.join(sys.path)
+    ours = {**os.environ, "PYTHONPATH": paths, **environment}
+    return subprocess.Popen(command, env=ours, stdout=subprocess.PIPE, text=True)
 
 
 def start_script(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
@@ -105,7 +117,8 @@ def _set_threads() -> None:
     import numba
     import torch
 
-    numba.set_num_threads(int(os.environ.get("NUMBA_NUM_THREADS", MOST_THREADS)))
-    torch.set_num_threads(
-        int(os.environ.get("OMP_NUM_THREADS", MOST_THREADS))
-    )  # after numba, which sets it too
+    numba_threads = int(os.environ.get("NUMBA_NUM_THREADS", MOST_THREADS))
+    os.environ["NUMBA_NUM_THREADS"] = str(MOST_THREADS)  # numba reads it again, and no change is allowed then
+    numba.set_num_threads(numba_threads)
+    # After numba, which sets the number of OpenMP threads too.
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", MOST_THREADS)))

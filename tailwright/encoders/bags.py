@@ -1,24 +1,18 @@
-"""Embedding bags: the vector of a text is the weighted sum of its words' vectors.
+"""`Bags`: texts as sparse rows of word weights.
 
-`Bags` are the texts, as sparse rows of word weights. `bag_sum` multiplies them with a matrix of word vectors,
-forward and backward in sparse kernels. `share_words` numbers the words of a batch, so that this matrix holds
-only those. `EmbeddingBags` is the module made of the three.
+The vector of a text is the weighted sum of its words' vectors: here without a gradient, in `embedding_bags`
+as a torch module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
-from torch import nn
 
-from tailwright.encoders.row_table import RowTable
 from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
-from tailwright.kernels.csr import transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +55,6 @@ class Bags:
         return out
 
 
-class EmbeddingBags(nn.Module):
-    """Word vectors, and weighted sums of them."""
-
-    def __init__(self, vectors: np.ndarray) -> None:
-        """`vectors` (words, width) float32 is what the words start at."""
-        super().__init__()
-        self.table = RowTable(vectors)
-        self._scratch = np.full(len(vectors), -1, dtype=np.int32)
-
-    def forward(self, *bags: Bags) -> tuple[torch.Tensor, ...]:
-        """(rows, width) for each of `bags`. In training it is called once a batch, with all its bags."""
-        words, numbered = share_words(bags, self._scratch)
-        vectors = self.table(words)
-        return tuple(bag_sum(vectors, some) for some in numbered)
-
-
 def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, list[Bags]]:
     """The distinct words of all `bags`, sorted, and the bags with each word replaced by its place among them.
 
@@ -86,22 +64,3 @@ def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, 
     ends = np.cumsum([len(some.words) for some in bags])
     numbered = np.split(places, ends[:-1])
     return words, [Bags(b.indptr, w, b.weights) for b, w in zip(bags, numbered, strict=True)]
-
-
-def bag_sum(table: torch.Tensor, bags: Bags) -> torch.Tensor:
-    """(rows, width): each bag's weighted sum of rows of `table` (words, width), with a gradient for it."""
-    result: torch.Tensor = _BagSum.apply(table, bags)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _BagSum(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, table: torch.Tensor, bags: Bags) -> torch.Tensor:
-        context.bags, context.words = bags, table.shape[0]
-        return torch.from_numpy(bags.sum(table.detach().numpy()))
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-        bags = context.bags
-        by_word = Bags(*transposed(bags.indptr, bags.words, bags.weights, context.words))
-        return torch.from_numpy(by_word.sum(gradients[0].contiguous().numpy())), None

@@ -45,7 +45,9 @@ class ShortlistSettings(Settings):
     centroids: int = setting(400, "nearest label centroids of a text", least=1)
     points: int = setting(100, "nearest training rows, which vote for their labels; 0: no votes", least=0)
     point_labels: int = setting(400, "labels kept of these votes", least=1)
-    point_weight: float = setting(0.075, "weight of votes beside centroids", least=0, most=1)
+    point_weight: float = setting(
+        0.075, "weight of votes beside centroids, which have 1 minus this", least=0, most=1
+    )
     head_centroids: int = setting(1, "additional centroids of labels on many rows; 1: none", least=1)
     head_points: int = setting(7500, "rows from which on a label gets additional centroids", least=1)
     search: SearchMethod = setting(

@@ -1,4 +1,4 @@
-"""One Adam step on some rows of a matrix, in one pass over them."""
+"""One Adam step on some rows of a matrix, in one pass over these rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def adam_rows(
     epsilon: float,
 ) -> None:
     """Update the moments and the weights of the touched rows; `scale` multiplies the gradient first."""
-    rate, slow, keep1, keep2, eps = (
+    rate, factor, keep1, keep2, eps = (
         np.float32(step_size),
         np.float32(scale),
         np.float32(beta1),
@@ -32,9 +32,9 @@ def adam_rows(
         row = touched[i]
         w, m, v, g = weight[row], mean[row], square[row], gradient[i]
         for d in range(len(g)):
-            slope = slow * g[d]
-            first = keep1 * m[d] + new1 * slope
-            second = keep2 * v[d] + new2 * slope * slope
+            scaled = factor * g[d]
+            first = keep1 * m[d] + new1 * scaled
+            second = keep2 * v[d] + new2 * scaled * scaled
             m[d] = first
             v[d] = second
             w[d] -= rate * first / (np.sqrt(second) + eps)

@@ -1,7 +1,7 @@
 """Kernels of embedding bags: gather CSR rows, number the words of a batch, and sum weighted vectors.
 
-A batch touches few of the words there are. Its words get local numbers, so that a gradient is a small dense
-matrix over just those words, and the backward pass is the same sum over the transposed bags.
+A batch has few of all words. They get local numbers, so that a gradient is a small dense matrix over these
+words only, and the backward pass is the same sum over the transposed bags.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def gather_rows(
 
 @njit(cache=True)
 def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct columns, sorted, and `columns` renumbered by their place among them.
+    """The distinct columns, sorted, and `columns` renumbered by their places in that list.
 
     `local` is scratch space of the full width, all -1 before and after.
     """
@@ -58,7 +58,7 @@ def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, 
 def sum_rows(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, table: np.ndarray, out: np.ndarray
 ) -> None:
-    """out[row] = the sum of data[p] x table[indices[p]] over the row's entries, in their order."""
+    """out[row] = the sum of data[p] x table[indices[p]] over the row's entries, in order."""
     for row in prange(out.shape[0]):
         total = out[row]
         total[:] = 0

@@ -1,8 +1,8 @@
 """Beam search down a forest of linear classifiers with sparse weights.
 
-Nodes of all trees are numbered together. A node has one slot a child, which is another node or a label. Its
-weights are kept by feature, for the features that have any: a text looks its few words up in the node's
-sorted list and touches no other weight.
+The nodes of all trees are numbered together. A node has a slot for each child, which is a node or a label.
+Its weights are stored by feature, only for features that have any, so that the few words of a text are looked
+up in a node's sorted list and no other weights are read.
 
 | array | shape | holds |
 |---|---|---|
@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.linear import SQUARED_HINGE
+from tailwright.kernels.ranking import insert
 
 # e to this is a small float32 that is still above 0, so that a label that was reached is always counted.
 LOWEST = -80.0
@@ -29,33 +30,11 @@ LOWEST = -80.0
 
 @njit(cache=True, nogil=True)
 def log_activation(margin: float, loss: int) -> float:
-    """How sure a classifier is, as the logarithm of a number in (0, 1]."""
+    """The logarithm of a classifier's activation, a number in (0, 1]."""
     if loss == SQUARED_HINGE:
         short = max(0.0, 1.0 - margin)
         return -short * short
     return -math.log1p(math.exp(-margin)) if margin > -30 else margin
-
-
-@njit(cache=True, nogil=True)
-def better(score: float, item: int, other_score: float, other_item: int) -> bool:
-    """The order of a ranking: higher scores first, equal scores by smaller number."""
-    return score > other_score or (score == other_score and item < other_item)
-
-
-@njit(cache=True, nogil=True)
-def insert(items: np.ndarray, scores: np.ndarray, filled: int, item: int, score: float) -> int:
-    """Put an item into a sorted list that keeps the best `len(items)`; returns how many it holds now."""
-    size = len(items)
-    if filled == size and (size == 0 or not better(score, item, scores[size - 1], items[size - 1])):
-        return filled
-    place = min(filled, size - 1)
-    while place > 0 and better(score, item, scores[place - 1], items[place - 1]):
-        scores[place] = scores[place - 1]
-        items[place] = items[place - 1]
-        place -= 1
-    scores[place] = score
-    items[place] = item
-    return min(filled + 1, size)
 
 
 @njit(cache=True, nogil=True)
@@ -116,10 +95,10 @@ def beam_search(
     ids: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    """Fill rows first..last - 1 of ids and scores (rows, k), given as -1 and minus infinity, best first.
+    """Fill rows first..last - 1 of ids and scores (rows, k), best first; unused places stay -1, -infinity.
 
-    A label's score in a tree is the product of the activations on the way to it; over trees it is the mean,
-    where a tree whose beam missed the label counts as 0. Each level of a tree keeps its `beam` best nodes.
+    A label's score in a tree is the product of the activations on the path to it; the scores of all trees are
+    averaged, 0 for a tree whose beam missed the label. Each level of a tree keeps its `beam` best nodes.
     """
     margins = np.empty(widest, dtype=np.float32)
     total = np.zeros(labels, dtype=np.float32)

@@ -1,6 +1,6 @@
-"""One level of balanced cosine 2-means: every node is cut in two halves, all nodes of the level in one call.
+"""One level of balanced cosine 2-means: all nodes of the level are split into halves in one call.
 
-A thread holds a few arrays of one entry a column and works on its own nodes, so memory does not grow with the
+Each thread has a few arrays over the columns and works on its own nodes, so memory does not grow with the
 number of nodes, and results do not depend on the number of threads.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 
 # (indptr, indices, data, dense): rows of length 1 or 0, either CSR with `dense` of shape (0, 0), or dense
-# (rows, columns) with CSR parts that are not read. One type for both, so that one kernel serves both.
+# (rows, columns) with CSR arrays that are not read. One type for both, so that one kernel serves both.
 Vectors = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -20,18 +20,18 @@ Vectors = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def split_nodes(
     vectors: Vectors,
     columns: int,
-    members: np.ndarray,  # (rows,) int32: the rows of node after node, ascending in each; regrouped in place
+    members: np.ndarray,  # (rows,) int32: the rows of each node in turn, ascending; regrouped in place
     bounds: np.ndarray,  # (nodes + 1,) where each node's members start
     seeds: np.ndarray,  # (nodes, 2) int64: places of the two seeds among a node's members
     iterations: int,
     tolerance: float,
     threads: int,
 ) -> None:
-    """Regroup the members of each node: its first half (the larger by one if odd), then its second half.
+    """Regroup the members of each node: its first half (larger by one if odd), then its second half.
 
-    Members are ranked by similarity to the first centroid minus similarity to the second, equal ones by row
-    number. Centroids and halves are renewed until the mean similarity of members to their own centroid grows
-    by less than `tolerance`, or `iterations` times.
+    Members are ranked by similarity to the first centroid minus similarity to the second, ties by row number.
+    Centroids and halves are updated until the mean similarity of members to their centroid grows by less than
+    `tolerance`, or `iterations` times.
     """
     nodes = len(bounds) - 1
     for thread in prange(threads):
@@ -42,24 +42,24 @@ def split_nodes(
         seen_by = np.full(columns, -1, dtype=np.int32)  # the last node that used a column
         for node in range(nodes * thread // threads, nodes * (thread + 1) // threads):
             rows = members[bounds[node] : bounds[node + 1]]
-            # Any cut of two members gives the same two leaves.
+            # Any split of two members gives the same two leaves.
             if len(rows) <= 2:
                 continue
             count = _mark_used(vectors, rows, node, used, seen_by)
-            chosen = np.ones(len(rows), dtype=np.bool_)
-            _sum(vectors, rows, chosen, total, used[:count])
+            in_first = np.ones(len(rows), dtype=np.bool_)
+            _sum(vectors, rows, in_first, total, used[:count])
             _axis_of_seeds(vectors, rows[seeds[node, 0]], rows[seeds[node, 1]], axis, used[:count])
             differences = np.empty(len(rows), dtype=np.float32)
             before = -np.inf
             for _ in range(iterations):
                 _project(vectors, rows, axis, differences)
-                _choose_larger_half(differences, chosen)
-                _sum(vectors, rows, chosen, first, used[:count])
-                now = _renew_axis(total, first, axis, used[:count]) / len(rows)
+                _mark_larger_half(differences, in_first)
+                _sum(vectors, rows, in_first, first, used[:count])
+                now = _update_axis(total, first, axis, used[:count]) / len(rows)
                 if now - before < tolerance:
                     break
                 before = now
-            _regroup(rows, chosen)
+            _regroup(rows, in_first)
 
 
 @njit(cache=True)
@@ -67,7 +67,7 @@ def _mark_used(vectors: Vectors, rows: np.ndarray, node: int, used: np.ndarray, 
     """List the columns of the rows in `used`; returns how many there are."""
     indptr, indices, _, dense = vectors
     if len(dense):
-        return len(used)  # all of them, from the start
+        return len(used)  # all columns are listed from the start
     count = 0
     for row in rows:
         for at in range(indptr[row], indptr[row + 1]):
@@ -80,13 +80,13 @@ def _mark_used(vectors: Vectors, rows: np.ndarray, node: int, used: np.ndarray, 
 
 
 @njit(cache=True)
-def _sum(vectors: Vectors, rows: np.ndarray, chosen: np.ndarray, out: np.ndarray, used: np.ndarray) -> None:
-    """The sum of the chosen rows over the used columns."""
+def _sum(vectors: Vectors, rows: np.ndarray, marks: np.ndarray, out: np.ndarray, used: np.ndarray) -> None:
+    """The sum of the marked rows over the used columns."""
     indptr, indices, data, dense = vectors
     for column in used:
         out[column] = 0
     for place in range(len(rows)):
-        if not chosen[place]:
+        if not marks[place]:
             continue
         row = rows[place]
         if len(dense):
@@ -112,10 +112,10 @@ def _axis_of_seeds(vectors: Vectors, one: int, other: int, axis: np.ndarray, use
         axis[indices[at]] -= data[at]
 
 
-# Sums may be reordered, so that dense rows are multiplied several columns at a time.
+# Sums may be reordered, so that several columns of dense rows are multiplied at a time.
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def _project(vectors: Vectors, rows: np.ndarray, axis: np.ndarray, differences: np.ndarray) -> None:
-    """The product of each row with the axis: its similarity to one centroid minus that to the other."""
+    """The product of each row with the axis: similarity to the first centroid minus that to the second."""
     indptr, indices, data, dense = vectors
     for place in range(len(rows)):
         row = rows[place]
@@ -130,26 +130,26 @@ def _project(vectors: Vectors, rows: np.ndarray, axis: np.ndarray, differences: 
 
 
 @njit(cache=True)
-def _choose_larger_half(differences: np.ndarray, chosen: np.ndarray) -> None:
-    """Mark the half (rounded up) with the largest differences; of equal ones, those that come first."""
+def _mark_larger_half(differences: np.ndarray, marks: np.ndarray) -> None:
+    """Mark the half (rounded up) with the largest differences; of equal ones, the first."""
     half = (len(differences) + 1) // 2
     least = np.partition(differences, len(differences) - half)[len(differences) - half]
     larger = 0
     for difference in differences:
         larger += difference > least
-    room = half - larger  # for those that equal the least one
+    room = half - larger  # for differences equal to the least
     for place in range(len(differences)):
-        chosen[place] = differences[place] > least
+        marks[place] = differences[place] > least
         if differences[place] == least and room > 0:
-            chosen[place] = True
+            marks[place] = True
             room -= 1
 
 
 @njit(cache=True)
-def _renew_axis(total: np.ndarray, first: np.ndarray, axis: np.ndarray, used: np.ndarray) -> float:
-    """The difference of the new centroids; returns the sum of members' similarities to their own.
+def _update_axis(total: np.ndarray, first: np.ndarray, axis: np.ndarray, used: np.ndarray) -> float:
+    """The difference of the new centroids; returns the sum of the members' similarities to their own.
 
-    Members have length 1, so that sum is the length of the first half's sum plus that of the second's.
+    Members have length 1, so this sum is the length of the first half's sum plus that of the second's.
     """
     first_square, second_square = 0.0, 0.0
     for column in used:
@@ -157,7 +157,7 @@ def _renew_axis(total: np.ndarray, first: np.ndarray, axis: np.ndarray, used: np
         first_square += first[column] * first[column]
         second_square += second * second
     first_length, second_length = math.sqrt(first_square), math.sqrt(second_square)
-    # A half of empty rows, or one that sums to nothing, has no direction.
+    # A half of empty rows, or one that sums to zero, has no direction.
     by_first = 1 / first_length if first_length > 0 else 0.0
     by_second = 1 / second_length if second_length > 0 else 0.0
     for column in used:
@@ -166,12 +166,12 @@ def _renew_axis(total: np.ndarray, first: np.ndarray, axis: np.ndarray, used: np
 
 
 @njit(cache=True)
-def _regroup(rows: np.ndarray, chosen: np.ndarray) -> None:
-    """The chosen rows first, then the others, each in their order."""
-    others = rows[~chosen]
+def _regroup(rows: np.ndarray, marks: np.ndarray) -> None:
+    """The marked rows first, then the others, in order."""
+    others = rows[~marks]
     place = 0
     for at in range(len(rows)):
-        if chosen[at]:
+        if marks[at]:
             rows[place] = rows[at]
             place += 1
     rows[place:] = others

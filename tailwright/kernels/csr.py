@@ -1,4 +1,4 @@
-"""The transpose of a CSR matrix, as arrays that kernels take."""
+"""The transpose of a CSR matrix, as arrays for kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 def transposed(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, indices, data) of the transpose of a CSR matrix with that many columns; rows stay in order."""
+    """(indptr, indices, data) of the transpose of a CSR matrix with `columns` columns; rows stay in order."""
     starts = np.zeros(columns + 1, dtype=np.int64)
     for p in range(len(indices)):
         starts[indices[p] + 1] += 1

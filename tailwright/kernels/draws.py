@@ -1,7 +1,7 @@
-"""Draws of one row inside a kernel, one after the other.
+"""Draws of a row inside a kernel.
 
-Each uses up one word of `tailwright.streams.stream(seed, method, row)`. `random` is the state of such a
-stream: `STATE` words, those made and not yet used, and where it stands.
+Each draw takes one word of `tailwright.streams.stream(seed, method, row)`. `random` is the state of such a
+stream, `STATE` words: those generated but not yet used, the key, and the position.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ONE, _LOW_BITS = np.uint64(1), np.uint64(11)
 
 @njit(cache=True, nogil=True)
 def open_stream(random: np.ndarray, key: np.ndarray, row: int) -> None:
-    """Let `random` stand at the beginning of the stream of `row`; `key` is (2,) uint64."""
+    """Set `random` to the start of the stream of `row`; `key` is (2,) uint64."""
     random[_USED] = 4
     random[_BLOCK] = 0
     random[_KEY_0], random[_KEY_1] = key[0], key[1]
@@ -40,22 +40,22 @@ def _word(random: np.ndarray) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def below(random: np.ndarray, count: int) -> np.int64:
-    """A place in 0..count-1, each as likely as the others to within 2**-64."""
+    """A number in 0..count-1, uniform to within 2**-64."""
     place, _ = wide_product(_word(random), np.uint64(count))
     return np.int64(place)
 
 
 @njit(cache=True, nogil=True)
-def chance(random: np.ndarray, probability: float) -> bool:
+def bernoulli(random: np.ndarray, probability: float) -> bool:
     """True with this probability."""
     return bool(np.float64(_word(random) >> _LOW_BITS) * 2.0**-53 < probability)
 
 
 @njit(cache=True, nogil=True)
 def step_of_walk(random: np.ndarray, order: np.ndarray, step: int, places: int) -> np.int64:
-    """The place that a shuffled walk over 0..places-1 visits at this step.
+    """The number at this step of a random permutation of 0..places-1.
 
-    `order` holds 0..places-1 at step 0. Only the steps that are taken are shuffled.
+    `order` holds 0..places-1 at step 0. Only the steps taken are shuffled.
     """
     other = step + below(random, places - step)
     order[step], order[other] = order[other], order[step]
@@ -69,5 +69,5 @@ def coins(key: np.ndarray, rows: np.ndarray, probability: float) -> np.ndarray:
     tossed = np.empty(len(rows), np.bool_)
     for i in range(len(rows)):
         open_stream(random, key, rows[i])
-        tossed[i] = chance(random, probability)
+        tossed[i] = bernoulli(random, probability)
     return tossed

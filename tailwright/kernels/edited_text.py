@@ -1,14 +1,14 @@
-"""An edited text written behind others, byte by byte, and compared with them.
+"""An edited text, appended to others byte by byte, and compared with them.
 
 An edit of a row is planned in two arrays:
 
 | name | holds |
 |---|---|
-| `place` int64 (words,) | what takes the place of a word: a word of the text, `GONE`, or `NAME` less a name |
-| `after` int64 (words,) | the name that is inserted behind the word, or `GONE` |
+| `place` int64 (words,) | what replaces a word: a word of the text, `GONE`, or `NAME` minus a name |
+| `after` int64 (words,) | the name that is inserted after the word, or `GONE` |
 
-A name is a synonym by its number: name n is `name_content[name_bounds[n]:name_bounds[n + 1]]`. What stands
-between the words stays, but for one of the two spaces around a deleted word.
+A name is the number of a synonym: name n is `name_content[name_bounds[n]:name_bounds[n + 1]]`. The text
+between words stays, except for one of the two spaces around a deleted word.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AS_IT_IS, _CAPITAL, _ALL_CAPITALS = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def write_bytes(out: np.ndarray, size: int, values: np.ndarray, start: int, end: int) -> int:
-    """Writes `values[start:end]` behind `out[:size]`; returns the new size."""
+    """Append `values[start:end]` to `out[:size]`; returns the new size."""
     length = max(end - start, 0)
     for i in range(length):
         out[size + i] = values[start + i]
@@ -32,7 +32,7 @@ def write_bytes(out: np.ndarray, size: int, values: np.ndarray, start: int, end:
 
 @njit(cache=True, nogil=True)
 def _capitals(values: np.ndarray, start: int, end: int) -> int:
-    """Whether a word has a first capital, or several and no small letter."""
+    """Whether a word starts with a capital, or has several and no lower-case letter."""
     large, small = 0, 0
     for at in range(start, end):
         large += 0x41 <= values[at] <= 0x5A
@@ -46,7 +46,7 @@ def _capitals(values: np.ndarray, start: int, end: int) -> int:
 def _write_name(
     out: np.ndarray, size: int, name_content: np.ndarray, start: int, end: int, capitals: int
 ) -> int:
-    """Writes a name, in capitals if the word that it stands for is; returns the new size."""
+    """Append a name, capitalised like the word that it replaces; returns the new size."""
     for at in range(start, end):
         byte = name_content[at]
         if (capitals == _ALL_CAPITALS or (capitals == _CAPITAL and at == start)) and 0x61 <= byte <= 0x7A:
@@ -60,10 +60,10 @@ def _write_name(
 def _close_gap(
     out: np.ndarray, begin: int, size: int, values: np.ndarray, at: int, stop: int
 ) -> tuple[int, int]:
-    """One of the two spaces around a deleted word goes: (new size of the output, where the source goes on).
+    """Drop one of the two spaces around a deleted word: (new size of the output, where the source goes on).
 
-    Behind a space the next space goes, and before anything else that space itself. At the beginning of a text
-    or line and behind a bracket the next space goes.
+    After a space, the next space is dropped; if none follows, that space itself. At the start of a text or
+    line and after a bracket, the next space is dropped.
     """
     following = at < stop and values[at] == SPACE_BYTE
     before = out[size - 1] if size > begin else 0x0A
@@ -89,11 +89,11 @@ def write_edited(
     name_bounds: np.ndarray,
     name_content: np.ndarray,
 ) -> int:
-    """Writes the planned text of the row `values[at:stop]` behind `out[:size]`; returns the new size."""
+    """Append the planned text of the row `values[at:stop]` to `out[:size]`; returns the new size."""
     begin = size
     for i in range(words):
         if place[i] == i and after[i] == GONE:
-            continue  # it is written with what stands around it
+            continue  # written with the text around it
         size = write_bytes(out, size, values, at, starts[i])
         at = ends[i]
         if place[i] >= 0:
@@ -123,8 +123,8 @@ def same_bytes(one: np.ndarray, start: int, end: int, other: np.ndarray, begin: 
 
 
 @njit(cache=True, nogil=True)
-def is_met(out: np.ndarray, ends: np.ndarray, first: int, last: int, size: int) -> bool:
-    """Whether the text that ends at `size` is among the outputs first..last-1, which lie before it."""
+def is_repeated(out: np.ndarray, ends: np.ndarray, first: int, last: int, size: int) -> bool:
+    """Whether the last text, which ends at `size`, equals one of the texts first..last-1 before it."""
     begin = ends[last - 1] if last > 0 else 0
     for i in range(first, last):
         if same_bytes(out, ends[i - 1] if i > 0 else 0, ends[i], out, begin, size):

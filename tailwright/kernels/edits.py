@@ -1,8 +1,8 @@
 """Texts edited word by word: synonyms, insertions, swaps, deletions.
 
-The kernel is serial and releases the GIL: one a thread, each over its own rows. The draws of a row are those
-of its stream, so blocks of any size give the same texts. Inside, arrays are passed one by one: a tuple counts
-references to its arrays whenever one is taken out of it, also within loops.
+The kernel is serial and releases the GIL: each thread runs it over its own rows. A row draws from its own
+stream, so blocks of any size give the same texts. Inside, arrays are passed one by one: taking an array out
+of a tuple counts references, which is costly within loops.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.draws import STATE, below, open_stream, step_of_walk
-from tailwright.kernels.edited_text import GONE, NAME, is_met, same_bytes, write_edited
+from tailwright.kernels.edited_text import GONE, NAME, is_repeated, same_bytes, write_edited
 from tailwright.kernels.spans import find_spans, number_of
-from tailwright.kernels.words import with_room
+from tailwright.kernels.words import longest_row, with_room
 
 SYNONYMS, INSERT, SWAP, DELETE = 0, 1, 2, 3
-TRIES = 7  # words that an insertion asks for synonyms before it gives up
+TRIES = 7  # words that an insertion tries before it gives up
 
 
 class Names(NamedTuple):
-    """Synonyms as arrays: word w has `names[starts[w]:starts[w + 1]]`, one or more, alphabetic ones first.
+    """Synonyms as arrays: word w has `names[starts[w]:starts[w + 1]]`, at least one, alphabetic ones first.
 
-    Words are a table as in `kernels.words`; names are numbers, see `kernels.edited_text`.
+    Words are a table as in `words.py`; names are numbers, see `edited_text.py`.
     """
 
     slots: np.ndarray
@@ -33,7 +33,7 @@ class Names(NamedTuple):
     content: np.ndarray
     starts: np.ndarray  # (words + 1,) int64
     names: np.ndarray  # (synonyms,) int32
-    alphabetic: np.ndarray  # (words,) int64: so many of them have letters alone
+    alphabetic: np.ndarray  # (words,) int64: how many of them consist of letters
     name_bounds: np.ndarray  # (names + 1,) int64
     name_content: np.ndarray
     longest: int  # bytes of the longest name
@@ -43,12 +43,12 @@ class Stops(NamedTuple):
     """Words of `Names` that synonyms never replace."""
 
     marks: np.ndarray  # (words,) bool
-    any_case: bool  # else a word with capitals is no stop word
+    any_case: bool  # whether words with capitals are stop words too
 
 
 @njit(cache=True, nogil=True)
 def number_of_edits(share: float, words: int) -> int:
-    """This share of the words, rounded down, and at least one; 0.29 of 100 is 29."""
+    """This share of the words, rounded down, but at least one; 0.29 of 100 is 29."""
     return max(int(share * words + 1e-9), 1)
 
 
@@ -56,7 +56,7 @@ def number_of_edits(share: float, words: int) -> int:
 def deal(
     random: np.ndarray, operations: np.ndarray, copies: int, pack: np.ndarray, dealt: np.ndarray
 ) -> None:
-    """The operation of each output: dealt from a shuffled pack that holds every operation `copies` times."""
+    """The operation of each output, dealt from a shuffled pack with `copies` of every operation."""
     size = len(operations) * copies
     for i in range(size):
         pack[i] = i
@@ -65,12 +65,12 @@ def deal(
 
 
 @njit(cache=True, nogil=True)
-def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
-    """Bytes of the longest of the rows first..last-1."""
-    longest = 0
-    for row in range(first, last):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    return longest
+def draw_name(
+    random: np.ndarray, word: int | np.int64, name_starts: np.ndarray, names: np.ndarray
+) -> np.int64:
+    """One of the synonyms of a word."""
+    first = name_starts[word]
+    return np.int64(names[first + below(random, name_starts[word + 1] - first)])
 
 
 @njit(cache=True, nogil=True)
@@ -98,8 +98,7 @@ def _plan_synonyms(
         word, capitals = number_of(slots, keys, bounds, content, values, starts[i], ends[i], letters)
         if word < 0 or (marks[word] and (any_case or not capitals)):
             continue
-        first = name_starts[word]
-        place[i] = NAME - names[first + below(random, name_starts[word + 1] - first)]
+        place[i] = NAME - draw_name(random, word, name_starts, names)
         edits -= 1
         if edits == 0:
             return
@@ -131,7 +130,7 @@ def _plan_insertions(
     for step in range(words):
         i = step_of_walk(random, order, step, words)
         for _ in range(TRIES):
-            drawn = below(random, words + done)  # among the words of the text as it now is
+            drawn = below(random, words + done)  # a word of the text, or one inserted before
             if drawn < words:
                 start, end = starts[drawn], ends[drawn]
                 word, _ = number_of(slots, keys, bounds, content, values, start, end, letters)
@@ -191,9 +190,9 @@ def edit_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Up to `outputs` edited texts of each of the rows first..last-1, each by one of the operations.
 
-    `rows` (rows,) int64 are the rows' numbers in their file, which their draws follow. A text that is the
-    source's or an earlier one's of the same row is left out. Returns (source row of each text, where each
-    text ends, bytes of all texts).
+    `rows` (rows,) int64 are the rows' numbers in their file, which select their streams. A text that equals
+    the source or an earlier text of the same row is left out. Returns (source row of each text, end of each
+    text, bytes of all texts).
     """
     marks, any_case = stops
     slots, keys, bounds, content, name_starts, names, alphabetic, name_bounds, name_content, longest = table
@@ -244,7 +243,9 @@ def edit_rows(
             end = write_edited(
                 out, size, values, at, stop, words, starts, ends, place, after, name_bounds, name_content
             )
-            if same_bytes(out, size, end, values, at, stop) or is_met(out, text_ends, made_before, made, end):
+            if same_bytes(out, size, end, values, at, stop) or is_repeated(
+                out, text_ends, made_before, made, end
+            ):
                 continue
             sources[made], text_ends[made] = row, end
             made, size = made + 1, end

@@ -1,7 +1,7 @@
-"""Texts edited as in the first EDA: cleaned to small letters a-z and single spaces, then lists of words.
+"""Texts edited as in the original EDA: cleaned to lower-case a-z and single spaces, then lists of words.
 
-A row is a list of tokens: a word of the cleaned text by its number, or `NAME` less a synonym. Arguments,
-results and draws are as in `edits`.
+A row is a list of tokens: the number of a word of the cleaned text, or `NAME` minus a synonym. Arguments,
+results and draws are as in `edits.py`.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.draws import STATE, below, chance, open_stream, step_of_walk
-from tailwright.kernels.edited_text import NAME, SPACE_BYTE, is_met, same_bytes, write_bytes
-from tailwright.kernels.edits import INSERT, SWAP, SYNONYMS, Names, Stops, deal, longest_row, number_of_edits
+from tailwright.kernels.draws import STATE, below, bernoulli, open_stream, step_of_walk
+from tailwright.kernels.edited_text import NAME, SPACE_BYTE, is_repeated, same_bytes, write_bytes
+from tailwright.kernels.edits import INSERT, SWAP, SYNONYMS, Names, Stops, deal, draw_name, number_of_edits
 from tailwright.kernels.spans import number_of
-from tailwright.kernels.words import with_room
+from tailwright.kernels.words import longest_row, with_room
 
-TRIES = 9  # words that an insertion asks for synonyms before it gives up
-SWAP_TRIES = 3  # places that a swap draws to find another than its first
+TRIES = 9  # words that an insertion tries before it gives up
+SWAP_TRIES = 3  # draws of a swap for a second place
 
 
 @njit(cache=True, nogil=True)
 def _clean(
     values: np.ndarray, at: int, stop: int, clean: np.ndarray, starts: np.ndarray, ends: np.ndarray
 ) -> tuple[int, int]:
-    """Writes the row as words of a-z with one space between; returns (bytes, words)."""
+    """Write the row as words of a-z with single spaces; returns (bytes, words)."""
     size, words, inside = 0, 0, False
     while at < stop:
         byte = values[at]
@@ -63,7 +63,7 @@ def _replace(
     name_starts: np.ndarray,
     names: np.ndarray,
 ) -> None:
-    """Synonyms for `edits` of the different words, each wherever it stands."""
+    """Replace `edits` of the different words by synonyms, each wherever it occurs."""
     kinds = 0
     for i in range(words):
         known = numbers[i] < 0 or marks[numbers[i]]
@@ -74,8 +74,7 @@ def _replace(
             kinds += 1
     for step in range(kinds):
         word = numbers[step_of_walk(random, order, step, kinds)]
-        first = name_starts[word]
-        name = names[first + below(random, name_starts[word + 1] - first)]
+        name = draw_name(random, word, name_starts, names)
         for i in range(words):
             if numbers[i] == word:
                 tokens[i] = NAME - name
@@ -101,7 +100,7 @@ def _insert(
     name_bounds: np.ndarray,
     name_content: np.ndarray,
 ) -> int:
-    """Synonyms of words of the text at places of it, never at its end; returns the number of tokens."""
+    """Insert synonyms of words of the text, never at its end; returns the number of tokens."""
     for _ in range(edits):
         for _ in range(TRIES):
             token = tokens[below(random, count)]
@@ -112,8 +111,7 @@ def _insert(
                 word, _ = number_of(slots, keys, bounds, content, name_content, start, end, letters)
             if word < 0:
                 continue
-            first = name_starts[word]
-            name = names[first + below(random, name_starts[word + 1] - first)]
+            name = draw_name(random, word, name_starts, names)
             place = below(random, count)
             for i in range(count, place, -1):
                 tokens[i] = tokens[i - 1]
@@ -136,12 +134,12 @@ def _swap(random: np.ndarray, count: int, edits: int, tokens: np.ndarray) -> Non
 
 @njit(cache=True, nogil=True)
 def _delete(random: np.ndarray, count: int, share: float, tokens: np.ndarray) -> int:
-    """Each word with the probability `share`; returns the number of tokens, which is never 0."""
+    """Delete each word with probability `share`; returns the number of tokens, at least 1."""
     if count == 1:
         return 1
     kept = 0
     for i in range(count):
-        if not chance(random, share):
+        if not bernoulli(random, share):
             tokens[kept] = i
             kept += 1
     if kept == 0:
@@ -162,7 +160,7 @@ def _write(
     name_bounds: np.ndarray,
     name_content: np.ndarray,
 ) -> int:
-    """Writes the tokens with a space between them behind `out[:size]`; returns the new size."""
+    """Append the tokens to `out[:size]`, separated by spaces; returns the new size."""
     for i in range(count):
         token = tokens[i]
         if i > 0:
@@ -190,7 +188,7 @@ def edit_rows_original(
     stops: Stops,
     table: Names,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `edits.edit_rows`; what is left out is a text that is the cleaned source."""
+    """As `edits.edit_rows`; a text that equals the cleaned source is left out."""
     marks, _ = stops
     slots, keys, bounds, content, name_starts, names, _, name_bounds, name_content, longest = table
     most = longest_row(offsets, first, last) // 2 + 1  # words of a row
@@ -216,7 +214,7 @@ def edit_rows_original(
         open_stream(random, key, rows[row])
         deal(random, operations, copies, pack, dealt)
         edits = number_of_edits(share, words)
-        # All words may be replaced, for a word is replaced wherever it stands.
+        # All words may be replaced, since a word is replaced wherever it occurs.
         out = with_room(out, size, size + outputs * (length + words * (longest + 1)))
         made_before = made
         for operation in dealt:
@@ -235,7 +233,9 @@ def edit_rows_original(
             else:
                 count = _delete(random, words, share, tokens)
             end = _write(out, size, count, tokens, clean, starts, ends, name_bounds, name_content)
-            if same_bytes(out, size, end, clean, 0, length) or is_met(out, text_ends, made_before, made, end):
+            if same_bytes(out, size, end, clean, 0, length) or is_repeated(
+                out, text_ends, made_before, made, end
+            ):
                 continue
             sources[made], text_ends[made] = row, end
             made, size = made + 1, end

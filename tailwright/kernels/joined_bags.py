@@ -1,8 +1,8 @@
-"""Kernel of joined texts: the bag of a text with another text behind it, from the bags of the two.
+"""The bag of a text with another text appended, from the bags of the two.
 
-A bag's weight is (1 + ln c) idf over the length of all weights of its kind, c being how often the word is in
-the text. Of a word that occurs once the weight over the idf is one over that length, and no word of the text
-has less; so the least such ratio brings the counts back, counts add up, and the sums are weighed anew.
+A word with c occurrences has the weight (1 + ln c) idf, divided by the length of all weights of its kind. For
+a word that occurs once, weight / idf is one over that length, and no word has less. So the smallest such
+ratio gives the counts back; the counts are added, and their sums weighted again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def join_bags(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, words, weights) of the bags at `rows`, each with the other bag at `appended` (-1: none).
 
-    Words ascend in every bag. Kind k of words is kinds[k]..kinds[k + 1] - 1, and is weighed by itself.
+    Words ascend in every bag. Words of kind k are kinds[k]..kinds[k + 1] - 1; each kind is scaled by itself.
     """
     most = 0
     for i in range(len(rows)):
@@ -69,7 +69,7 @@ def join_bags(
                     squares += weight * weight
                     at += 1
                 if at > first:
-                    # Either length is the one that the features give to this kind; an absent kind has none.
+                    # Both lengths are those that the features give to this kind; an absent kind has length 0.
                     scale = max(length, other_length) / np.sqrt(squares)
                     for place in range(first, at):
                         values[place] *= scale
@@ -81,7 +81,7 @@ def join_bags(
 def _measured(
     words: np.ndarray, weights: np.ndarray, start: int, end: int, border: int, idf: np.ndarray
 ) -> tuple[int, float, float]:
-    """Where the words below `border` end, the weight over idf of a word that occurs once, and the length."""
+    """(end of the words below `border`, weight / idf of a word that occurs once, length of the weights)."""
     once, squares, p = np.inf, 0.0, start
     while p < end and words[p] < border:
         weight = np.float64(weights[p])

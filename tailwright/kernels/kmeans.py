@@ -1,7 +1,7 @@
-"""Spherical k-means of sparse vectors: as many clusters as asked for, of whatever sizes the data has.
+"""Spherical k-means of sparse vectors: a given number of clusters of any size.
 
-Centroids are kept by column, (columns, clusters), so that one entry of a vector meets all clusters in one
-sweep over neighbouring memory.
+Centroids are stored by column, (columns, clusters), so that an entry of a vector meets all clusters in
+contiguous memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ def nearest_centroids(
     centroids: np.ndarray,
     first: int,
     last: int,
-    found: np.ndarray,
+    nearest: np.ndarray,
 ) -> float:
-    """Fill found[first:last] with the centroid most similar to each vector; returns the sum of similarities.
+    """Fill nearest[first:last] with the centroid most similar to each vector; returns the sum of
+    similarities.
 
     centroids: (columns, clusters). Equal similarities go to the smaller number.
     """
@@ -38,7 +39,7 @@ def nearest_centroids(
         for cluster in range(1, clusters):
             if similarity[cluster] > similarity[best]:
                 best = cluster
-        found[row] = best
+        nearest[row] = best
         total += similarity[best]
     return total
 

@@ -7,13 +7,14 @@ A classifier w (with a bias, the weight of a feature that is 1 everywhere) minim
     squared hinge: t (1 - m)₊² + (1 - t) (1 + m)₊²        logistic: t ln(1 + e^-m) + (1 - t) ln(1 + e^m)
 
 with t the soft target of row i: a soft row is a positive of weight t and a negative of weight 1 - t. At the
-optimum w = Σ b_i x_i with b_i = -cost_i loss'(m_i). A step on one row finds the b_i that fulfils this, the
-others held: for the squared hinge in closed form, for the logistic loss by Newton's method on the margin.
+optimum w = Σ b_i x_i with b_i = -cost_i loss'(m_i). A step on one row finds the b_i that satisfies this while
+the others are fixed: in closed form for the squared hinge, by Newton's method on the margin for the logistic
+loss.
 
-Nearly all rows lie beyond the margin of a rare label. So under the squared hinge, descent runs over a working
-set: at first the labelled rows and a few others; then the margins of all rows are computed through the
-columns of the features that have a weight, and rows that break the margin join, until none does. Under the
-logistic loss every row has a gradient, so all are there from the start.
+For a rare label, nearly all rows lie beyond the margin. So under the squared hinge, descent runs over a
+working set: at first the labelled rows and a few others; then the margins of all rows are computed from the
+columns of the features that have a weight, and rows that violate the margin join, until none does. Under the
+logistic loss every row has a gradient, so all rows are in the working set from the start.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.words import with_room
+
 SQUARED_HINGE, LOGISTIC = 0, 1
 
-FEWEST = 32  # rows without the label that a working set starts with, at least
-GROWTH = 64  # rows that may join it in one round, at least; else as many as it has
+FEWEST = 32  # the fewest rows without the label that a working set starts with
+GROWTH = 64  # rows that may join it in one round; or as many as it has, if that is more
 ROUNDS = 8
-SWEEPS = 10  # in one round
-# Shares of the tolerance: smaller steps are skipped, smaller weights are left out of the margins of all rows.
+SWEEPS = 10  # per round
+# Shares of the tolerance below which a step is skipped, and a weight is ignored in the margins of all rows.
 SMALLEST = 0.1
 NEGLIGIBLE = 0.1
-# A linear congruential generator modulo 2**64, one stream a classifier, orders the rows of a sweep.
+# A linear congruential generator modulo 2**64, with a stream per classifier, orders the rows of a sweep.
 MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -39,9 +42,9 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def hinge_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
-    """The dual value of a row under the squared hinge, all others held.
+    """The dual value of a row under the squared hinge, all others fixed.
 
-    `margin` includes b x `square`, what the row itself adds. The new margin z solves
+    `margin` includes the row's own contribution, b x `square`. The new margin z solves
     z = margin - b square + square x 2 cost (t (1 - z)₊ - (1 - t) (1 + z)₊), linear on either side of ±1.
     """
     rest = margin - b * square
@@ -64,8 +67,8 @@ def logistic_step(
     z = margin
     for _ in range(4):
         p = np.float32(1) / (np.float32(1) + np.exp(-z))
-        miss = z - rest - square * cost * (target - p)
-        z -= miss / (np.float32(1) + square * cost * p * (np.float32(1) - p))
+        residual = z - rest - square * cost * (target - p)
+        z -= residual / (np.float32(1) + square * cost * p * (np.float32(1) - p))
     return cost * (target - np.float32(1) / (np.float32(1) + np.exp(-z)))
 
 
@@ -85,7 +88,7 @@ def descend(
     tolerance: float,
     state: np.uint64,
 ) -> tuple[np.float32, np.float32, np.uint64]:
-    """Sweeps over the active rows until no step is above the tolerance; changes dual, w and their order.
+    """Sweep over the active rows until no step is above the tolerance; changes dual, w and their order.
 
     Returns (bias, the largest step of the last sweep in units of margin, state of the generator).
     """
@@ -93,7 +96,7 @@ def descend(
     for _ in range(SWEEPS):
         worst = np.float32(0)
         for a in range(len(active)):
-            # Fisher-Yates on the way: sweeps in a fixed order converge ten times more slowly.
+            # A Fisher-Yates shuffle: sweeps in a fixed order converge ten times more slowly.
             state = state * MULTIPLIER + INCREMENT
             other = a + np.int64((state >> np.uint64(33)) % np.uint64(len(active) - a))
             row = active[other]
@@ -130,7 +133,7 @@ def margins_of_all(
     negligible: float,
     margins: np.ndarray,
 ) -> None:
-    """Fill margins (rows,) by the columns c of the features in `touched` that have a weight."""
+    """Fill margins (rows,) from the columns c of the features in `touched` that have a weight."""
     margins[:] = bias
     for feature in touched:
         weight = w[feature]
@@ -149,16 +152,16 @@ def join(
     count: int,
     tolerance: float,
 ) -> int:
-    """Let rows without the label that break the margin join the `count` active ones, the worst first."""
+    """Let rows without the label that violate the margin join the `count` active ones, the worst first."""
     rows = len(margins)
     room = count + max(GROWTH, count)
     limit, step = np.float32(-1) + np.float32(tolerance), np.float32(0.25)
     for _ in range(100):
-        beyond = 0
+        above = 0
         for row in range(rows):
             if margins[row] > limit + step:
-                beyond += 1
-        if beyond < room:
+                above += 1
+        if above < room:
             break
         limit += step
     for row in range(rows):
@@ -190,11 +193,11 @@ def solve_classifiers(
     prune: float,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Classifiers first..last - 1 over the same rows, each from zero weights.
+    """Classifiers first..last - 1 over the same rows, each started from zero.
 
-    x: (rows, features) CSR, c: its transpose, costs: (rows,) 0 for a row that gives no loss at all,
-    t: (classifiers, rows) CSR of targets, negative for a pair without loss. Returns (features, classifiers,
-    weights) of the weights of at least `prune` in magnitude, by classifier, and biases (last - first,).
+    x: (rows, features) CSR; c: its transpose; costs: (rows,), 0 for a row without loss; t: (classifiers,
+    rows) CSR of targets, negative for a pair without loss. Returns (features, classifiers, weights) of all
+    weights of at least `prune` in magnitude, by classifier, and biases (last - first,).
     """
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
     squares = np.ones(rows, dtype=np.float32)
@@ -226,7 +229,7 @@ def solve_classifiers(
                 active[count] = row
                 count += 1
         labelled = count
-        # A sample of the other rows, so that the bias is about right before the search for more.
+        # A few rows represent the rest, so that the bias is about right before others are looked for.
         row, wanted = 0, rows if loss == LOGISTIC else min(rows, max(FEWEST, 2 * labelled) + labelled)
         while count < wanted and row < rows:
             if not is_active[row] and targets[row] == 0 and costs[row] > 0:
@@ -276,9 +279,9 @@ def solve_classifiers(
             if abs(weight) >= prune:
                 if filled == capacity:
                     capacity *= 2
-                    out_features = grown(out_features, capacity)
-                    out_classifiers = grown(out_classifiers, capacity)
-                    out_weights = grown(out_weights, capacity)
+                    out_features = with_room(out_features, filled, capacity)
+                    out_classifiers = with_room(out_classifiers, filled, capacity)
+                    out_weights = with_room(out_weights, filled, capacity)
                 out_features[filled] = feature
                 out_classifiers[filled] = classifier
                 out_weights[filled] = weight
@@ -291,11 +294,3 @@ def solve_classifiers(
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             targets[t_indices[p]] = 0
     return out_features[:filled], out_classifiers[:filled], out_weights[:filled], biases
-
-
-@njit(cache=True, nogil=True)
-def grown(array: np.ndarray, capacity: int) -> np.ndarray:
-    """A longer copy."""
-    longer = np.empty(capacity, dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer

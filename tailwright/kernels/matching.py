@@ -1,7 +1,7 @@
-"""Exact nearest neighbours of sparse, non-negative vectors through an inverted index.
+"""Exact nearest neighbours of sparse, non-negative vectors by an inverted index.
 
-One dense accumulator a thread, so nothing of size rows x columns is built; each row is summed in a fixed
-order, so the result does not depend on the number of threads.
+Each thread has one dense accumulator, so nothing of size rows x columns is built; each row is summed in a
+fixed order, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 from scipy import sparse
 
+from tailwright.kernels.ranking import insert
+
 
 def nearest_rows(queries: sparse.csr_array, index: sparse.csr_array, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The k columns of `index` with the largest dot product with each query.
 
     queries: (rows, words), index: (words, columns); all values must be >= 0. Returns ids (rows, k) int32 and
-    scores (rows, k) float32, best first, equal scores by smaller id, padded with -1 and minus infinity where
+    scores (rows, k) float32, best first, equal scores by smaller id, padded with -1 and minus infinity if
     fewer than k columns share a word with the query.
     """
     ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
@@ -48,7 +50,7 @@ def _nearest(
     ids: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    rows, k = ids.shape
+    rows = len(ids)
     for thread in prange(threads):
         total = np.empty(columns, dtype=np.float32)
         touched = np.empty(columns, dtype=np.int32)
@@ -67,20 +69,4 @@ def _nearest(
                     total[column] += weight * i_data[q]
             filled = 0
             for t in range(count):
-                column = touched[t]
-                score = total[column]
-                if filled == k and not _better(score, column, scores[row, k - 1], ids[row, k - 1]):
-                    continue
-                place = min(filled, k - 1)
-                while place > 0 and _better(score, column, scores[row, place - 1], ids[row, place - 1]):
-                    scores[row, place] = scores[row, place - 1]
-                    ids[row, place] = ids[row, place - 1]
-                    place -= 1
-                scores[row, place] = score
-                ids[row, place] = column
-                filled = min(filled + 1, k)
-
-
-@njit(cache=True, inline="always")
-def _better(score: float, column: int, other_score: float, other_column: int) -> bool:
-    return score > other_score or (score == other_score and column < other_column)
+                filled = insert(ids[row], scores[row], filled, touched[t], total[touched[t]])

@@ -1,7 +1,7 @@
 """Runs of n words, numbered by content and compared between rows.
 
-A text is `words[offsets[i]:offsets[i + 1]]`; the n-gram at a position is the word there and the n - 1 behind
-it in the same row. Numbers are exact: two n-grams have the same one if and only if their words are the same.
+A text is `words[offsets[i]:offsets[i + 1]]`; the n-gram at a position is the word there and the n - 1 words
+after it in the same row. Numbers are exact: two n-grams have the same one if and only if their words are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def number_ngrams(
     offsets: np.ndarray,  # (rows + 1,) int64
     n: int,
 ) -> tuple[np.ndarray, int]:
-    """((positions,) int32: the n-gram at each position, -1 for none; how many different ones there are)."""
+    """((positions,) int32: the n-gram at each position, -1 for none; the number of different ones)."""
     ids = np.full(len(words), -1, np.int32)
     vocabulary = np.int64(words.max()) + 1 if len(words) else np.int64(1)
     keys = np.full(1024, -1, np.int64)
@@ -48,7 +48,7 @@ def number_ngrams(
 
 @njit(cache=True, nogil=True)
 def _slot(keys: np.ndarray, key: int) -> np.int64:
-    """Where the key is, or the free place where it belongs."""
+    """The slot of the key, or the free one where it belongs."""
     mask = len(keys) - 1
     slot = np.int64((np.uint64(key) * _SPREAD) >> _HALF) & mask
     while keys[slot] >= 0 and keys[slot] != key:
@@ -58,7 +58,7 @@ def _slot(keys: np.ndarray, key: int) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _larger(keys: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same table with four times the room."""
+    """The same table, four times as large."""
     more_keys = np.full(4 * len(keys), -1, np.int64)
     more_numbers = np.empty(4 * len(keys), np.int32)
     for old in range(len(keys)):
@@ -99,9 +99,9 @@ def shared_ngrams(
     copied: np.ndarray,  # (pairs,) int64, filled here
     clipped: np.ndarray,  # (pairs,) int64, filled here
 ) -> None:
-    """N-grams of the first row of each pair that the second has too.
+    """The n-grams of the first row of each pair that the second row has too.
 
-    `copied` counts every one of them; `clipped` counts one no more often than the second row has it.
+    `copied` counts all of them; `clipped` counts each at most as often as the second row has it.
     """
     for pair in prange(len(first)):
         a, b = first[pair], second[pair]
@@ -109,23 +109,23 @@ def shared_ngrams(
         a_end, b_end = offsets[a + 1] - n + 1, offsets[b + 1] - n + 1
         if a_end <= offsets[a] or b_end <= offsets[b]:
             continue
-        own, others = np.sort(ids[offsets[a] : a_end]), np.sort(ids[offsets[b] : b_end])
-        i, j, all_of_them, up_to_theirs = 0, 0, 0, 0
-        while i < len(own) and j < len(others):
-            if own[i] < others[j]:
+        ours, theirs = np.sort(ids[offsets[a] : a_end]), np.sort(ids[offsets[b] : b_end])
+        i, j, count, at_most_theirs = 0, 0, 0, 0
+        while i < len(ours) and j < len(theirs):
+            if ours[i] < theirs[j]:
                 i += 1
-            elif own[i] > others[j]:
+            elif ours[i] > theirs[j]:
                 j += 1
             else:
-                ngram = own[i]
-                own_from, other_from = i, j
-                while i < len(own) and own[i] == ngram:
+                ngram = ours[i]
+                our_start, their_start = i, j
+                while i < len(ours) and ours[i] == ngram:
                     i += 1
-                while j < len(others) and others[j] == ngram:
+                while j < len(theirs) and theirs[j] == ngram:
                     j += 1
-                all_of_them += i - own_from
-                up_to_theirs += min(i - own_from, j - other_from)
-        copied[pair], clipped[pair] = all_of_them, up_to_theirs
+                count += i - our_start
+                at_most_theirs += min(i - our_start, j - their_start)
+        copied[pair], clipped[pair] = count, at_most_theirs
 
 
 @njit(cache=True, parallel=True)
@@ -137,16 +137,16 @@ def matched_words(
     shared: np.ndarray,  # (pairs,) int64: `clipped` of their words, which is the most that can match
     matched: np.ndarray,  # (pairs,) int64, filled here
 ) -> None:
-    """How many words `difflib.SequenceMatcher` without its junk rules matches of two rows."""
+    """How many words of two rows `difflib.SequenceMatcher` matches, without its junk rules."""
     for pair in prange(len(first)):
         a = words[offsets[first[pair]] : offsets[first[pair] + 1]]
         b = words[offsets[second[pair]] : offsets[second[pair] + 1]]
         low, high = 0, shared[pair]
-        # Numbers among the words of these two rows, so that tables are as small as the rows.
+        # Words are renumbered among those of the two rows, so that tables are as small as the rows.
         held = np.sort(np.concatenate((a, b)))
         a, b = np.searchsorted(held, a), np.searchsorted(held, b)
-        # Rows with few edits match nearly all that they share, so the search goes down from there in steps
-        # that double, and only then halves what is left.
+        # Rows with few edits match nearly all words they share, so the search goes down from there in
+        # doubling steps, and only then halves the rest.
         step = 1
         while low < high:
             needed = max(high - step + 1, (low + high + 1) // 2 if low else 1)

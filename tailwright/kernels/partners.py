@@ -1,4 +1,4 @@
-"""Rows in a random order, and partners of rows within their groups: each row draws from its own stream."""
+"""Rows in random order, and random partners of rows within groups of rows; each row has its own stream."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _KEYS = 1 << 62
 def draw_partners(
     key: np.ndarray, rows: np.ndarray, ends: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Up to `count` others of its group for each row, any set of them as likely as any other.
+    """For each row, up to `count` others of its group; all sets of them are equally likely.
 
-    `rows` are row numbers, group behind group, group g being `rows[ends[g] : ends[g + 1]]`. Returns places in
-    `rows`: who drew, who was drawn, and a number (int64) that puts the draws in a random order. A row's draws
-    depend on its number and on its group alone; Floyd's way to draw a set makes a row of a large group cost
-    no more than one of a small group.
+    `rows` are row numbers, group after group: group g is `rows[ends[g] : ends[g + 1]]`. Returns places in
+    `rows` (who drew, who was drawn) and a number (int64) that puts the draws in random order. A row's draws
+    depend only on its number and its group; with Floyd's algorithm a row of a large group costs no more than
+    one of a small group.
     """
     total = 0
     for group in range(len(ends) - 1):
@@ -43,7 +43,7 @@ def draw_partners(
                         break
                 drawers[made], drawn[made], order[made] = place, other, below(random, _KEYS)
                 made += 1
-            # Counted without the row itself so far.
+            # So far, places skip the row itself.
             for earlier in range(begin, made):
                 if drawn[earlier] >= place:
                     drawn[earlier] += 1
@@ -52,7 +52,7 @@ def draw_partners(
 
 @njit(cache=True, nogil=True)
 def random_keys(key: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """(rows,) int64: a number a row that puts them in a random order, whatever other rows there are."""
+    """(rows,) int64: numbers that put the rows in a random order, whatever other rows there are."""
     random = np.empty(STATE, np.uint64)
     keys = np.empty(len(rows), np.int64)
     for i in range(len(rows)):

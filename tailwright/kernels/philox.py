@@ -1,6 +1,6 @@
-"""The Philox-4x64 generator (10 rounds) inside a kernel, word for word that of `numpy.random.Philox`.
+"""The Philox-4x64 generator (10 rounds) for kernels, word for word that of `numpy.random.Philox`.
 
-So a kernel draws the very numbers of `tailwright.streams.stream(seed, method, row)` without calling Python.
+So a kernel draws the same numbers as `tailwright.streams.stream(seed, method, row)`, without calling Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ZERO = np.uint64(0)
 def _wide_product(_context: Any, _one: Any, _other: Any) -> Any:
     """The 128-bit product of two uint64 as (high, low).
 
-    For a random word w and a count n, `high` is a place in 0..n-1 and `low` is the random word that is left.
+    For a random word w and a count n, `high` is a random number in 0..n-1 and `low` another random word.
     """
     signature = types.UniTuple(types.uint64, 2)(types.uint64, types.uint64)  # type: ignore[no-untyped-call]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+Score = float | np.floating
+
 
 @njit(cache=True)
 def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
@@ -23,9 +25,26 @@ def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
     return low if low < end and indices[low] == label else -1
 
 
-@njit(cache=True)
-def _worse(score: float, label: int, other_score: float, other_label: int) -> bool:
-    return score < other_score or (score == other_score and label > other_label)
+@njit(cache=True, nogil=True)
+def better(score: Score, label: int, other_score: Score, other_label: int) -> bool:
+    """The order of a ranking: higher scores first, equal scores by smaller label."""
+    return bool(score > other_score) or (bool(score == other_score) and label < other_label)
+
+
+@njit(cache=True, nogil=True)
+def insert(labels: np.ndarray, scores: np.ndarray, filled: int, label: int, score: Score) -> int:
+    """Put a label into a sorted list that keeps the best `len(labels)`; returns how many it holds now."""
+    size = len(labels)
+    if filled == size and (size == 0 or not better(score, label, scores[size - 1], labels[size - 1])):
+        return filled
+    place = min(filled, size - 1)
+    while place > 0 and better(score, label, scores[place - 1], labels[place - 1]):
+        scores[place] = scores[place - 1]
+        labels[place] = labels[place - 1]
+        place -= 1
+    scores[place] = score
+    labels[place] = label
+    return min(filled + 1, size)
 
 
 @njit(cache=True)
@@ -37,9 +56,9 @@ def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
         if child >= size:
             return
         right = child + 1
-        if right < size and _worse(scores[right], labels[right], scores[child], labels[child]):
+        if right < size and better(scores[child], labels[child], scores[right], labels[right]):
             child = right
-        if not _worse(scores[child], labels[child], scores[place], labels[place]):
+        if not better(scores[place], labels[place], scores[child], labels[child]):
             return
         labels[place], labels[child] = labels[child], labels[place]
         scores[place], scores[child] = scores[child], scores[place]
@@ -57,7 +76,7 @@ def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score:
     labels[place], scores[place] = label, score
     while place > 0:
         parent = (place - 1) // 2
-        if not _worse(scores[place], labels[place], scores[parent], labels[parent]):
+        if not better(scores[parent], labels[parent], scores[place], labels[place]):
             break
         labels[place], labels[parent] = labels[parent], labels[place]
         scores[place], scores[parent] = scores[parent], scores[place]
@@ -93,7 +112,7 @@ def top_k_sparse(
             if score != score:  # noqa: PLR0124 (NaN)
                 has_nan[row] = True
                 break
-            if size == labels.shape[1] and not _worse(scores[row, 0], labels[row, 0], score, label):
+            if size == labels.shape[1] and not better(score, label, scores[row, 0], labels[row, 0]):
                 continue
             if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
                 size = _offer(labels[row], scores[row], size, label, score)

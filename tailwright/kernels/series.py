@@ -1,6 +1,6 @@
-"""The expected visit shares of the walk, exactly, a label at a time: a sum over the first few hops.
+"""The exact expected shares of a walk's visits, label by label: a sum over the first few hops.
 
-Memory is a few entries a label and a row for each thread; the matrix of all hops is never built.
+Each thread needs a few numbers per label and per row; the matrix of all hops is never built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def expected_visits(
     rows: np.ndarray,
     label_ptr: np.ndarray,  # (rows + 1,): the labels of row r are labels[label_ptr[r]:label_ptr[r + 1]]
     labels: np.ndarray,
-    hop_weights: np.ndarray,  # (hops,) float64: the share of visits made h hops from home
+    hop_weights: np.ndarray,  # (hops,) float64: the share of visits that are h hops from home
     label_masses: np.ndarray,  # (threads, labels) float64
     totals: np.ndarray,  # (threads, labels) float64
     labels_seen_by: np.ndarray,  # (threads, labels) int32, the last label that reached a label; -1 at first
@@ -34,10 +34,10 @@ def expected_visits(
     out_weights: np.ndarray,  # (last - first, top + 1) float32
     out_counts: np.ndarray,  # (last - first,) int64
 ) -> None:
-    """Keep the strongest edges of labels first..last-1, weighed by the expected share of visits.
+    """Keep the strongest edges of labels first..last-1, weighted by the expected share of visits.
 
-    A hop spreads a label's mass evenly over its rows, and a row's evenly over its labels. A row always gives
-    some back to the label it came from, so what was reached stays reached and the lists only grow.
+    A hop spreads a label's mass evenly over its rows, and a row's mass evenly over its labels. A row always
+    gives some back to the label it came from, so labels stay reached and the lists only grow.
     """
     threads = label_masses.shape[0]
     blocks = (last - first + BLOCK - 1) // BLOCK

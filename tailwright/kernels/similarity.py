@@ -1,8 +1,8 @@
-"""How many words of two texts match, as `difflib.SequenceMatcher` without its junk rules counts them.
+"""How many words of two texts match, as `difflib.SequenceMatcher` counts them without its junk rules.
 
-The longest block that both have in common is found, of several the one that begins first in the first text
-and then in the second; then the same to the left and to the right of it. Two texts in the other order may
-give another count, as they do there.
+The longest common run of words is matched (of several, the one that starts first in the first text, then in
+the second), then the words to its left and to its right in the same way. As in difflib, two texts in the
+other order may give another count.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numba import njit
 def match_at_least(a: np.ndarray, b: np.ndarray, words: int, needed: int) -> bool:
     """Whether `needed` words or more match; `a` and `b` are word numbers below `words`.
 
-    Ends as soon as the parts that are left to compare cannot make up for what is lost.
+    Stops as soon as the words still to be compared cannot suffice.
     """
-    # Where each word stands in b, ascending: places[first[w] : first[w + 1]].
+    # The places of each word in b, ascending: places[first[w] : first[w + 1]].
     first = np.zeros(words + 1, np.int32)
     for word in b:
         first[word + 1] += 1
@@ -29,17 +29,17 @@ def match_at_least(a: np.ndarray, b: np.ndarray, words: int, needed: int) -> boo
         places[filled[b[j]]] = j
         filled[b[j]] += 1
 
-    # lengths[j + 1]: the common block that ends at the last word of a that was looked at and at b[j].
+    # lengths[j + 1]: the length of the common run that ends at the current word of a and at b[j].
     lengths = np.zeros(len(b) + 1, np.int32)
     before = np.zeros(len(b) + 1, np.int32)
-    waiting = np.empty((min(len(a), len(b)) + 2, 4), np.int32)  # parts of a and b that are not compared yet
+    waiting = np.empty((min(len(a), len(b)) + 2, 4), np.int32)  # ranges of a and b still to be compared
     _put(waiting, 0, 0, len(a), 0, len(b))
-    parts = 1
-    possible = min(len(a), len(b))  # words that match, and those that might
-    while parts and possible >= needed:
-        parts -= 1
-        a_low, a_high = waiting[parts, 0], waiting[parts, 1]
-        b_low, b_high = waiting[parts, 2], waiting[parts, 3]
+    ranges = 1
+    possible = min(len(a), len(b))  # words that match or still may
+    while ranges and possible >= needed:
+        ranges -= 1
+        a_low, a_high = waiting[ranges, 0], waiting[ranges, 1]
+        b_low, b_high = waiting[ranges, 2], waiting[ranges, 3]
         size, a_at, b_at = 0, a_low, b_low
         for i in range(a_low, a_high):
             for p in range(first[a[i]], first[a[i] + 1]):
@@ -61,12 +61,12 @@ def match_at_least(a: np.ndarray, b: np.ndarray, words: int, needed: int) -> boo
         if not size:
             continue
         if a_at > a_low and b_at > b_low:
-            _put(waiting, parts, a_low, a_at, b_low, b_at)
-            parts += 1
+            _put(waiting, ranges, a_low, a_at, b_low, b_at)
+            ranges += 1
             possible += min(a_at - a_low, b_at - b_low)
         if a_at + size < a_high and b_at + size < b_high:
-            _put(waiting, parts, a_at + size, a_high, b_at + size, b_high)
-            parts += 1
+            _put(waiting, ranges, a_at + size, a_high, b_at + size, b_high)
+            ranges += 1
             possible += min(a_high - a_at, b_high - b_at) - size
     return possible >= needed
 
@@ -79,6 +79,6 @@ def _put(waiting: np.ndarray, place: int, a_low: int, a_high: int, b_low: int, b
 
 @njit(cache=True, nogil=True, inline="always")
 def _forget(lengths: np.ndarray, word: int, first: np.ndarray, places: np.ndarray) -> None:
-    """Set back what the places of `word` have left in `lengths`."""
+    """Reset `lengths` at the places of `word`."""
     for p in range(first[word], first[word + 1]):
         lengths[places[p] + 1] = 0

@@ -1,7 +1,7 @@
-"""Where words lie in UTF-8 text that is to be edited: their first byte and the byte behind their last.
+"""Where the words of UTF-8 text to be edited are: their first byte and the byte after their last.
 
-A word begins with a letter or digit and ends with one, or with a mark upon one. Joiners (apostrophe, hyphen)
-may stand inside. The kernels know characters by two tables of classes, of bytes and of code points.
+A word starts with a letter or digit and ends with one, or with a mark on one. Joiners (apostrophe, hyphen)
+may be inside. The kernels know characters by two tables of classes, of bytes and of code points.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def find_spans(
     starts: np.ndarray,
     ends: np.ndarray,
 ) -> int:
-    """Writes where the words of `values[at:stop]` begin and end; returns how many they are."""
+    """Write where the words of `values[at:stop]` start and end; returns how many there are."""
     words, inside = 0, False
     while at < stop:
         kind, width = byte_classes[values[at]], 1
@@ -52,7 +52,7 @@ def count_spaced_words(
     byte_classes: np.ndarray,
     point_classes: np.ndarray,
 ) -> np.ndarray:
-    """Of rows first..last-1: how many words white space parts them into, as `len(text.split())`."""
+    """The number of words of rows first..last-1, separated by white space: `len(text.split())`."""
     counts = np.zeros(last - first, np.int64)
     for row in range(first, last):
         at, stop, inside = offsets[row], offsets[row + 1], False
@@ -81,8 +81,8 @@ def number_of(
 ) -> tuple[np.int64, bool]:
     """(number of the word `values[start:end]` in a table of words or -1, whether it has ASCII capitals).
 
-    The table is as in `kernels.words`, its words in small letters. A typographic apostrophe is as good as a
-    straight one. `letters` is room for the bytes that are looked up.
+    The table is as in `words.py`, its words in lower case. A typographic apostrophe counts as a straight one.
+    `letters` is scratch space for the bytes that are looked up.
     """
     length, at, capitals = 0, start, False
     while at < end:
@@ -109,7 +109,7 @@ def mark_words(
     marked_bounds: np.ndarray,
     marked_content: np.ndarray,
 ) -> np.ndarray:
-    """(words,) bool: which words of a table are among others, which lie as in an Arrow column."""
+    """(words,) bool: which words of a table are among others, given as an Arrow column."""
     marks = np.zeros(len(keys), np.bool_)
     letters = np.empty(len(marked_content), np.uint8)
     for word in range(len(marked_bounds) - 1):

@@ -1,4 +1,4 @@
-"""Words of rows to the pieces of those words, row by row."""
+"""The pieces of the words of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pieces_of_rows(
     """(pieces int32, offsets int64) of rows first..last - 1, in the order of their words.
 
     Row i has the words `ids[offsets[i]:offsets[i + 1]]`, word w the pieces
-    `pieces[piece_ends[w]:piece_ends[w + 1]]`; a negative piece is passed on as it is.
+    `pieces[piece_ends[w]:piece_ends[w + 1]]`; negative pieces are kept.
     """
     starts = np.zeros(last - first + 1, np.int64)
     for row in range(first, last):
@@ -26,13 +26,13 @@ def pieces_of_rows(
         for at in range(offsets[row], offsets[row + 1]):
             count += piece_ends[ids[at] + 1] - piece_ends[ids[at]]
         starts[row - first + 1] = starts[row - first] + count
-    found = np.empty(starts[-1], np.int32)
+    row_pieces = np.empty(starts[-1], np.int32)
     place = 0
     for at in range(offsets[first], offsets[last]):
         for p in range(piece_ends[ids[at]], piece_ends[ids[at] + 1]):
-            found[place] = pieces[p]
+            row_pieces[place] = pieces[p]
             place += 1
-    return found, starts
+    return row_pieces, starts
 
 
 @njit(cache=True, nogil=True)
@@ -50,9 +50,9 @@ def put_side_by_side(
     data: np.ndarray,
     ends: np.ndarray,
 ) -> None:
-    """Fill a block of a CSR matrix: rows from `first` on of the left part, then `scale` times the right part.
+    """Fill a block of a CSR matrix: rows of the left matrix from `first` on, and `scale` times the right one.
 
-    Columns of the right part stand `shift` further to the right.
+    Columns of the right matrix are shifted by `shift`.
     """
     at, done = 0, 0
     for row in range(len(right_ends)):

@@ -1,7 +1,7 @@
-"""Word numbers of rows to TF-IDF: weighted, sorted sparse rows of unit length.
+"""Word numbers of rows to TF-IDF: sorted sparse rows of unit length.
 
-Serial, without the GIL: the caller runs one a thread, each over its own rows. Row i has the words
-`ids[offsets[i]:offsets[i + 1]]`; a negative id is an unknown word and is passed over.
+Serial, without the GIL: each thread runs it over its own rows. Row i has the words
+`ids[offsets[i]:offsets[i + 1]]`; a negative id is an unknown word and is skipped.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import math
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.words import longest_row
+
 
 @njit(cache=True, nogil=True)
 def weigh_rows(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, idf: np.ndarray, sublinear: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """TF-IDF of rows first..last-1: (columns int32, weights float32, where each row ends in them).
+    """TF-IDF of rows first..last-1: (columns int32, weights float32, the end of each row in these).
 
     Weights are computed in float64 and rounded once.
     """
@@ -24,10 +26,7 @@ def weigh_rows(
     columns = np.empty(room, np.int32)
     weights = np.empty(room, np.float32)
     ends = np.empty(last - first, np.int64)
-    longest = 0
-    for row in range(first, last):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    exact = np.empty(longest, np.float64)
+    exact = np.empty(longest_row(offsets, first, last), np.float64)
     used = 0
     for row in range(first, last):
         stop = used
@@ -56,7 +55,7 @@ def weigh_rows(
 
 @njit(cache=True, nogil=True)
 def _sort(row: np.ndarray) -> None:
-    """Sorts in place; most rows are titles of a dozen words, for which the general sort is slower."""
+    """Sort in place; for titles of a dozen words, as most rows are, the general sort is slower."""
     if len(row) > 32:
         row.sort()
         return

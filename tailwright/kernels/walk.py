@@ -1,4 +1,4 @@
-"""Random walks over labels that share rows: one chain a label, its visits counted, its strongest edges kept.
+"""Random walks over labels that share rows: one walk per label, whose most visited labels are kept.
 
 Each label draws from its own counter-based stream, so results do not depend on the number of threads; visits
 are counted in a table of the walk's size, so memory does not grow with labels x steps.
@@ -12,7 +12,7 @@ from numba import njit, prange
 from tailwright.kernels.philox import philox_block, wide_product
 from tailwright.kernels.strongest import UnitRows, keep_strongest
 
-# Labels a thread takes at a time; threads take turns, as labels with close numbers may all be costly.
+# Labels that a thread takes at a time; threads take turns, as labels with close numbers may all be costly.
 BLOCK = 64
 
 
@@ -26,8 +26,8 @@ def walk_labels(
     labels: np.ndarray,
     key: np.ndarray,  # (2,) uint64: the key of the stream
     steps: int,
-    restart_up_to: np.uint64,  # a random word up to this one sends the walker home
-    table_size: int,  # a power of two, above the number of labels a walk can visit
+    restart_up_to: np.uint64,  # a random word up to this restarts the walk
+    table_size: int,  # a power of two above the number of labels that a walk can visit
     texts: UnitRows,
     least_similarity: float,
     threads: int,
@@ -35,18 +35,18 @@ def walk_labels(
     out_weights: np.ndarray,  # (last - first, top + 1) float32
     out_counts: np.ndarray,  # (last - first,) int64
 ) -> None:
-    """Walk from labels first..last-1 and keep their strongest edges, weighed by visits.
+    """Walk from labels first..last-1 and keep their strongest edges, weighted by visits.
 
-    A hop goes from a label to one of its rows and from there to one of the row's labels, both drawn evenly.
-    One word of the stream serves a hop: what the two draws leave of it decides where the next hop starts, at
-    home (the label itself) or at the label reached. Labels without rows get no edge.
+    A hop goes from a label to one of its rows, and from there to one of the row's labels, both drawn
+    uniformly. A hop takes one word of the stream: what the two draws leave of it decides whether the next hop
+    starts at home (the first label) or at the label reached. Labels without rows get no edge.
     """
     blocks = (last - first + BLOCK - 1) // BLOCK
     for thread in prange(threads):
         table = np.full(table_size, -1, dtype=np.int32)  # the label of each slot
         visits = np.empty(table_size, dtype=np.int32)
         reached = np.empty(table_size, dtype=np.int32)  # labels in the order of their first visit
-        slots = np.empty(table_size, dtype=np.int64)  # and where they stand in the table
+        slots = np.empty(table_size, dtype=np.int64)  # and their slots in the table
         words = np.empty(4, dtype=np.uint64)
         for block in range(thread, blocks, threads):
             for home in range(first + block * BLOCK, min(first + (block + 1) * BLOCK, last)):

@@ -1,19 +1,19 @@
 """Words of UTF-8 text, lower-cased and numbered by content, a block of rows at a time.
 
-All kernels are serial and release the GIL: the caller runs one a thread, each over its own rows. Texts are
-Arrow's layout: `values` are the bytes of all rows, row i is `values[offsets[i]:offsets[i + 1]]`.
+All kernels are serial and release the GIL: each thread runs one over its own rows. Texts have Arrow's layout:
+`values` are the bytes of all rows, row i is `values[offsets[i]:offsets[i + 1]]`.
 
-A table of words is four arrays, open addressing with linear probing:
+A table of words is four arrays, with open addressing and linear probing:
 
 | name | holds |
 |---|---|
-| `slots` int32 (a power of two,) | the number of the word that lives here, or -1 |
-| `keys` uint64 (words,) | the key of each word: its bytes if it has up to eight, else a hash of them |
+| `slots` int32 (a power of two,) | the number of the word in this slot, or -1 |
+| `keys` uint64 (words,) | the key of each word: its bytes if there are up to eight, else a hash of them |
 | `bounds` int64 (words + 1,) | word w is `content[bounds[w]:bounds[w + 1]]` |
 | `content` uint8 | the lower-cased bytes of all words |
 
-Words are equal if their bytes are: keys that collide cost time, never a wrong merge. Most words have up to
-eight bytes, and for those length and key are the bytes.
+Words are equal if their bytes are: colliding keys cost time, but never merge two words. Most words have up to
+eight bytes; these are determined by length and key.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _NO_BYTES = np.uint64(0)
 def mark_context_letters(
     values: np.ndarray, offsets: np.ndarray, first: int, last: int, marks: np.ndarray
 ) -> int:
-    """Marks the rows that hold U+0130 (bytes C4 B0) or U+03A3 (bytes CE A3); returns their number."""
+    """Mark the rows with U+0130 (bytes C4 B0) or U+03A3 (bytes CE A3); returns their number."""
     marked = 0
     for row in range(first, last):
         text = values[offsets[row] : offsets[row + 1]]
         held = False
-        for i in range(len(text) - 1):  # no early exit: this way it compiles to vector instructions
+        for i in range(len(text) - 1):  # no early exit, so that it compiles to vector instructions
             held |= ((text[i] == 0xC4) & (text[i + 1] == 0xB0)) | ((text[i] == 0xCE) & (text[i + 1] == 0xA3))
         marks[row] = held
         marked += held
@@ -48,7 +48,7 @@ def mark_context_letters(
 
 @njit(cache=True, nogil=True)
 def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
-    """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or no UTF-8."""
+    """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or not UTF-8."""
     lead = np.int64(values[at])
     width = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
     if lead < 0xC0 or at + width > stop:
@@ -63,7 +63,7 @@ def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
 
 @njit(cache=True, nogil=True)
 def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
-    """Byte i of a code point that takes `width` bytes of UTF-8."""
+    """Byte i of a code point that takes `width` bytes in UTF-8."""
     bits = point >> (6 * (width - 1 - i))
     if i > 0:
         return np.uint8(0x80 | (bits & 0x3F))
@@ -81,14 +81,14 @@ def _scan_row(
     ends: np.ndarray,
     keys: np.ndarray,
 ) -> int:
-    """Writes the words of `values[at:stop]`, lower-cased and without gaps, to `letters`; how many they are.
+    """Write the words of `values[at:stop]`, lower-cased and without gaps, to `letters`; returns their number.
 
     Word w is `letters[ends[w]:ends[w + 1]]` and has the key `keys[w]`. `letters` must have room for twice the
     bytes of the row: U+023A grows from two bytes to three.
     """
     words, begin, end = 0, 0, 0
     ends[0] = 0
-    last_eight, before = _NO_BYTES, _NO_BYTES  # of the word so far: its last bytes, a hash of those before
+    last_eight, before = _NO_BYTES, _NO_BYTES  # of the word so far: its last bytes, a hash of the others
     while at < stop:
         low = lowered_bytes[values[at]]
         at += 1
@@ -133,7 +133,7 @@ def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def _home(key: np.uint64, mask: int) -> np.int64:
-    """Where the search for a key begins."""
+    """Where the search for a key starts."""
     return np.int64((key * _SPREAD) >> _HALF) & mask
 
 
@@ -171,7 +171,7 @@ def slot_of(
 
 @njit(cache=True, nogil=True)
 def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
-    """The array itself, or a copy of its first `used` entries with room for `needed`."""
+    """The array itself, or a larger copy of its first `used` entries with room for `needed`."""
     if needed <= len(array):
         return array
     larger = np.empty(max(needed, 2 * len(array)), array.dtype)
@@ -201,9 +201,9 @@ def learn_words(
     lowered_bytes: np.ndarray,
     lowered_points: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The words of rows first..last-1, numbered in the order they are met.
+    """The words of rows first..last-1, numbered in order of first occurrence.
 
-    Returns (ids of all words in text order, where each row ends in them, keys, bounds, content).
+    Returns (ids of all words in text order, the end of each row in these, keys, bounds, content).
     """
     ids = np.empty(256, np.int32)
     row_ends = np.empty(last - first, np.int64)
@@ -212,13 +212,13 @@ def learn_words(
     bounds = np.zeros(513, np.int64)
     content = np.empty(4096, np.uint8)
     letters, ends, row_keys = _row_buffers(offsets, first, last)
-    met, words = 0, 0
+    total, words = 0, 0
     for row in range(first, last):
-        found = _scan_row(
+        count = _scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, met, met + found)
-        for i in range(found):
+        ids = with_room(ids, total, total + count)
+        for i in range(count):
             start, end, key = ends[i], ends[i + 1], row_keys[i]
             slot = slot_of(slots, keys, bounds, content, letters, start, end, key)
             number = slots[slot]
@@ -234,18 +234,25 @@ def learn_words(
                     keys = with_room(keys, words, 2 * words)
                     bounds = with_room(bounds, words + 1, 2 * words + 1)
                     slots = _spread(keys, words, 4 * words)
-            ids[met] = number
-            met += 1
-        row_ends[row - first] = met
-    return ids[:met], row_ends, keys[:words], bounds[: words + 1], content
+            ids[total] = number
+            total += 1
+        row_ends[row - first] = total
+    return ids[:total], row_ends, keys[:words], bounds[: words + 1], content
+
+
+@njit(cache=True, nogil=True)
+def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
+    """The length of the longest of the rows first..last-1."""
+    longest = 0
+    for row in range(first, last):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    return longest
 
 
 @njit(cache=True, nogil=True)
 def _row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(letters, ends, keys) with room for what `_scan_row` finds in any of the rows."""
-    longest = 0
-    for row in range(first, last):
-        longest = max(longest, offsets[row + 1] - offsets[row])
+    """(letters, ends, keys) with room for the results of `_scan_row` on any of the rows."""
+    longest = longest_row(offsets, first, last)
     most = longest // 2 + 1
     return np.empty(2 * longest, np.uint8), np.empty(most + 1, np.int64), np.empty(most, np.uint64)
 
@@ -259,8 +266,8 @@ def merge_words(
     new_bounds: np.ndarray,
     new_content: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Words and those of another list that are not among them: (keys, bounds, content of all, and the
-    number in them of each word of the other list)."""
+    """Words, and those of another list that are not among them: (keys, bounds, content of all, and the number
+    there of each word of the other list)."""
     words, added = len(keys), len(new_keys)
     size = 2
     while size < 2 * (words + added):
@@ -286,7 +293,7 @@ def merge_words(
 
 @njit(cache=True, nogil=True)
 def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The table of given words: (slots, keys, the first word that is there twice or -1)."""
+    """The table of the given words: (slots, keys, the first repeated word or -1)."""
     words = len(bounds) - 1
     keys = np.empty(words, np.uint64)
     size = 2
@@ -316,36 +323,36 @@ def look_up_words(
     bounds: np.ndarray,
     content: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The words of rows first..last-1 by their number in a table, -1 for a word that is not in it.
+    """The words of rows first..last-1 by their number in a table, -1 for words that are not in it.
 
-    Returns (ids of all words in text order, where each row ends in them).
+    Returns (ids of all words in text order, the end of each row in these).
     """
     ids = np.empty(256, np.int32)
     row_ends = np.empty(last - first, np.int64)
     letters, ends, row_keys = _row_buffers(offsets, first, last)
-    met = 0
+    total = 0
     for row in range(first, last):
-        found = _scan_row(
+        count = _scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, met, met + found)
-        for i in range(found):
-            ids[met] = slots[
+        ids = with_room(ids, total, total + count)
+        for i in range(count):
+            ids[total] = slots[
                 slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
             ]
-            met += 1
-        row_ends[row - first] = met
-    return ids[:met], row_ends
+            total += 1
+        row_ends[row - first] = total
+    return ids[:total], row_ends
 
 
 @njit(cache=True, nogil=True)
 def count_words(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, words: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of rows first..last-1: (rows that hold each word, times each word occurs), both (words,) int64."""
+    """In rows first..last-1: (rows with each word, occurrences of each word), both (words,) int64."""
     documents = np.zeros(words, np.int64)
     occurrences = np.zeros(words, np.int64)
-    seen = np.full(words, -1, np.int64)  # the last row that held the word
+    seen = np.full(words, -1, np.int64)  # the last row with the word
     for row in range(first, last):
         for at in range(offsets[row], offsets[row + 1]):
             word = ids[at]

@@ -138,8 +138,10 @@ def _solve_node(
     local = (indptr, indices, data)
     columns = transposed(*local, len(features))
     of_node = local_targets(*targets, first, last, reached, len(costs))
-    *solved, biases = _solve(local, columns, costs[reached], of_node, 0, last - first, solver, seed + first)
-    used, indptr, indices, data = by_feature(*solved, len(features))
+    weighted, classifiers, weights, biases = _solve(
+        local, columns, costs[reached], of_node, 0, last - first, solver, seed + first
+    )
+    used, indptr, indices, data = by_feature(weighted, classifiers, weights, len(features))
     return NodeWeights(features[used], (indptr, indices, data), biases)
 
 

@@ -18,9 +18,7 @@ class PhaseSettings(Settings):
 
     epochs: int = setting(20, "passes over the rows", least=1)
     rate: float = setting(0.001, "learning rate", above=0)
-    halve: int = setting(
-        14, "epoch that first halves the rate; then half as many epochs, 5 at least", least=1
-    )
+    halve: int = setting(14, "epochs until the rate is halved; then half as many, but at least 5", least=1)
     raised: float = setting(1.0, "most the rate is multiplied by where an epoch has few steps", least=1)
 
     def rate_for(self, rows: int, batch: int) -> float:

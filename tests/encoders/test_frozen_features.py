@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_encoders
 import torch
+from scripts import start_anew, start_script
 from tiny_encoders import TEXTS, save_tiny
 
 from tailwright.encoders import frozen_features as module
@@ -161,20 +158,17 @@ def test_notes_that_a_killed_process_left_half_written_are_removed(tiny_bert, tm
 def test_killed_twice_the_file_is_finished_and_the_same(tmp_path):
     name = str(save_tiny(tmp_path / "bert", "bert"))
 
-    def start(folder: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-W", "error", tiny_encoders.__file__, name, str(tmp_path / folder)]
-        # The lock and the notes are what is tested, not the machine's threads.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-
-    *undisturbed, expected = start("whole").communicate()[0].split()
+    # The lock and the notes are what is tested, not the machine's threads.
+    asked = {"strict": True, "OMP_NUM_THREADS": "1"}
+    whole = start_script(tiny_encoders.__file__, name, tmp_path / "whole", **asked)
+    *undisturbed, expected = whole.communicate()[0].split()
     for blocks in (3, 2):
-        with start("killed") as process:
-            assert process.stdout is not None
-            for _ in range(blocks):
-                assert process.stdout.readline() == "block\n"
-            process.send_signal(signal.SIGKILL)
-    *left, found = start("killed").communicate()[0].split()
+        process = start_script(tiny_encoders.__file__, name, tmp_path / "killed", **asked)
+        process.wait_for_line(blocks)
+        process.kill()
+        assert process.communicate()[0].startswith("block\n" * blocks)
+    last = start_anew(tiny_encoders.__file__, name, tmp_path / "killed", **asked)
+    *left, found = last.communicate()[0].split()
     assert found == expected
     # A kill comes before, while or after the block that was announced last is written.
     assert len(undisturbed) - 5 <= len(left) <= len(undisturbed) - 3

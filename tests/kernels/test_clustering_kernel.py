@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tailwright.kernels.clustering import split_nodes
-from tailwright.labels.clustering import _parts
+from tailwright.labels.clustering import _vectors
 from tailwright.labels.vectors import unit_rows
 
 
@@ -38,7 +38,7 @@ def split(
     vectors: np.ndarray | sparse.csr_array, bounds: np.ndarray, seeds: np.ndarray, threads: int = 1
 ) -> np.ndarray:
     members = np.arange(bounds[-1], dtype=np.int32)
-    split_nodes(_parts(vectors), vectors.shape[1], members, bounds, seeds, 20, 1e-4, threads)
+    split_nodes(_vectors(vectors), vectors.shape[1], members, bounds, seeds, 20, 1e-4, threads)
     return members
 
 

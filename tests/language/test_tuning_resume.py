@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from scripts import start_anew, start_script
 from stopped_fits import stopped_after
 
 from tailwright.language.tuning import tuned_generator, tuning_folder
@@ -19,10 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import tiny_tuning
 
 
-def start(name: Path, tuning: str, cache: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "error", tiny_tuning.__file__, str(name), tuning]
-    environment = {**os.environ, "TAILWRIGHT_CACHE": str(cache), "OMP_NUM_THREADS": "2"}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+def environment(cache: Path) -> dict[str, str]:
+    return {"TAILWRIGHT_CACHE": str(cache), "OMP_NUM_THREADS": "2"}
 
 
 def place(cache: Path) -> tuple[int, int]:
@@ -38,18 +35,19 @@ def place(cache: Path) -> tuple[int, int]:
 @pytest.mark.parametrize(("kind", "tuning"), [("gpt2", "full"), ("llama", "lora")])
 def test_killed_twice_it_ends_with_the_same_weights(kind, tuning, tiny_gpt2, tiny_llama, tmp_path):
     name = tiny_gpt2 if kind == "gpt2" else tiny_llama
-    undisturbed = start(name, tuning, tmp_path / "undisturbed")
+    asked = (tiny_tuning.__file__, name, tuning)
+    undisturbed = start_script(*asked, strict=True, **environment(tmp_path / "undisturbed"))
     expected, _ = undisturbed.communicate()
     assert undisturbed.returncode == 0
     cache = tmp_path / "killed"
     for after in ((0, 3), (1, 2)):
-        tuning_process = start(name, tuning, cache)
+        tuning_process = start_script(*asked, strict=True, **environment(cache))
         while tuning_process.poll() is None and place(cache) < after:
             time.sleep(0.001)
-        tuning_process.send_signal(signal.SIGKILL)
+        tuning_process.kill()
         tuning_process.communicate()
         assert tuning_process.returncode == -signal.SIGKILL
-    last = start(name, tuning, cache)
+    last = start_anew(*asked, strict=True, **environment(cache))
     found, _ = last.communicate()
     assert last.returncode == 0
     assert found == expected

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from scripts import start_anew, start_script
 from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
@@ -42,11 +40,6 @@ def test_the_steps_that_are_stopped_at_are_those_of_all_phases(tmp_path, monkeyp
     assert len(done) == STEPS
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, str(Path(tiny_astec.__file__)), str(folder)]
-    return subprocess.Popen(command, env={**os.environ, **THREADS}, stdout=subprocess.PIPE, text=True)
-
-
 def phase_of(folder: Path) -> int:
     """The phase of the newest checkpoint; -1 before the first and in the moment of replacing it."""
     try:
@@ -56,20 +49,20 @@ def phase_of(folder: Path) -> int:
 
 
 def test_killed_in_two_phases_it_ends_with_the_same_weights(tmp_path):
-    undisturbed = start(tmp_path / "undisturbed")
+    undisturbed = start_script(tiny_astec.__file__, tmp_path / "undisturbed", **THREADS)
     wanted, _ = undisturbed.communicate()
     assert undisturbed.returncode == 0
     kills = 0
     for phase in (1, 3):
-        fit = start(tmp_path / "killed")
+        fit = start_script(tiny_astec.__file__, tmp_path / "killed", **THREADS)
         while fit.poll() is None and phase_of(tmp_path / "killed") < phase:
             time.sleep(0.001)
         if fit.poll() is None:
-            fit.send_signal(signal.SIGKILL)
+            fit.kill()
             kills += 1
         fit.communicate()
     assert kills >= 1
-    last = start(tmp_path / "killed")
+    last = start_anew(tiny_astec.__file__, tmp_path / "killed", **THREADS)
     found, _ = last.communicate()
     assert last.returncode == 0
     assert found == wanted

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from scripts import start_anew, start_script
 from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
@@ -18,6 +16,7 @@ from tailwright.training.workplace import Workplace
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_attentionxml
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 # 42 rows in batches of 32 for two epochs are 4 steps; a tree of three levels has as many at each.
 STEPS = {"flat": 4, "tree": 12}
 
@@ -45,12 +44,6 @@ def test_the_steps_that_are_stopped_at_are_those_of_all_levels(tmp_path, monkeyp
     assert len(done) == STEPS[form]
 
 
-def start(form: str, folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, str(Path(tiny_attentionxml.__file__)), form, str(folder)]
-    threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    return subprocess.Popen(command, env={**os.environ, **threads}, stdout=subprocess.PIPE, text=True)
-
-
 def place_of(folder: Path) -> tuple[int, int, int]:
     """Phase, epoch and batch of the newest checkpoint; of none while it is replaced."""
     try:
@@ -63,13 +56,16 @@ def place_of(folder: Path) -> tuple[int, int, int]:
 @pytest.mark.parametrize(("form", "reached"), [("flat", (0, 1, 1)), ("tree", (1, 0, 1))])
 def test_killed_in_the_middle_it_ends_with_the_same_weights(tmp_path, form, reached):
     """The flat form in its second epoch, a tree at its second level."""
-    undisturbed, fit = (start(form, tmp_path / name) for name in ("undisturbed", "killed"))
+    undisturbed, fit = (
+        start_script(tiny_attentionxml.__file__, form, tmp_path / name, **ONE_THREAD)
+        for name in ("undisturbed", "killed")
+    )
     while fit.poll() is None and place_of(tmp_path / "killed") < reached:
         time.sleep(0.001)
-    fit.send_signal(signal.SIGKILL)
+    fit.kill()
     fit.communicate()
     assert place_of(tmp_path / "killed") >= reached
-    last = start(form, tmp_path / "killed")
+    last = start_anew(tiny_attentionxml.__file__, form, tmp_path / "killed", **ONE_THREAD)
     found, wanted = last.communicate()[0], undisturbed.communicate()[0]
     assert (last.returncode, undisturbed.returncode) == (0, 0)
     assert found == wanted

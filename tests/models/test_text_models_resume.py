@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import Script, start_anew, start_script
 from stopped_fits import stopped_after
 
 from tailwright.training.workplace import Workplace
@@ -34,14 +33,7 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, ti
         assert learnt(name, tiny_reader, Workplace(folder, resume=True)) == wanted, f"stopped at {stop}"
 
 
-def start(encoder: str, folder: Path, *names: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, tiny_text_models.__file__, encoder, str(folder), *names]
-    return subprocess.Popen(
-        command, env={**os.environ, **ONE_THREAD, **environment}, stdout=subprocess.PIPE, text=True
-    )
-
-
-def said(process: subprocess.Popen[str]) -> dict[str, tuple[list[float], str]]:
+def said(process: Script | subprocess.Popen[str]) -> dict[str, tuple[list[float], str]]:
     """(losses, digest) of each model that a process has trained."""
     text, _ = process.communicate(timeout=1200)
     assert process.returncode == 0
@@ -50,18 +42,20 @@ def said(process: subprocess.Popen[str]) -> dict[str, tuple[list[float], str]]:
 
 def test_killed_in_the_training_of_each_they_end_with_the_same_weights(tmp_path, tiny_reader):
     names = ("xml-cnn", "roberta", "la-roberta")
-    undisturbed = said(start(tiny_reader, tmp_path / "undisturbed", *names))
+    asked = (tiny_text_models.__file__, tiny_reader)
+    undisturbed = said(start_script(*asked, tmp_path / "undisturbed", *names, **ONE_THREAD))
     kills = 0
     for name in names:
-        fit, checkpoint = start(tiny_reader, tmp_path / "killed", *names), tmp_path / "killed" / name
+        fit = start_script(*asked, tmp_path / "killed", *names, **ONE_THREAD)
+        checkpoint = tmp_path / "killed" / name
         while fit.poll() is None and not (checkpoint / "checkpoint").exists():
             time.sleep(0.001)
         if fit.poll() is None:
-            fit.send_signal(signal.SIGKILL)
+            fit.kill()
             kills += 1
         fit.communicate()
     assert kills >= 2
-    found = said(start(tiny_reader, tmp_path / "killed", *names))
+    found = said(start_anew(*asked, tmp_path / "killed", *names, **ONE_THREAD))
     assert {name: digest for name, (_, digest) in found.items()} == {
         name: digest for name, (_, digest) in undisturbed.items()
     }
@@ -71,9 +65,12 @@ def test_two_processes_have_the_loss_curve_of_one_with_the_same_batch(tmp_path, 
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
-    team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, **ONE_THREAD}
     folder = tmp_path / "two"
-    pair = [start(tiny_reader, folder, **team, RANK=rank, LOCAL_RANK=rank) for rank in "01"]
+    pair = [
+        start(tiny_text_models.__file__, tiny_reader, folder, **team, RANK=rank, LOCAL_RANK=rank)
+        for rank, start in (("0", start_script), ("1", start_anew))
+    ]
     leader, follower = map(said, pair)
     for name in FLAT:
         # What is dropped in a share is what is dropped in a micro-batch of its size.

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import Script, start_anew, start_script
 from stopped_fits import stopped_after
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_fit
 
 THREADS = {"OMP_NUM_THREADS": "2", "NUMBA_NUM_THREADS": "2"}
-
-
-def start(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, str(Path(tiny_fit.__file__)), str(folder)]
-    environment = {**os.environ, **THREADS}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def place(folder: Path) -> tuple[int, int]:
@@ -35,30 +27,30 @@ def place(folder: Path) -> tuple[int, int]:
     return found["epoch"], found["batch"]
 
 
-def kill_when(fit: subprocess.Popen[str], folder: Path, after: tuple[int, int], pause: float) -> bool:
+def kill_when(fit: Script, folder: Path, after: tuple[int, int], pause: float) -> bool:
     """Kill -9 a little after the checkpoint has come to that place; whether it was still running."""
     while fit.poll() is None and place(folder) < after:
         time.sleep(0.001)
     time.sleep(pause)
     running = fit.poll() is None
     if running:
-        fit.send_signal(signal.SIGKILL)
+        fit.kill()
     fit.communicate()
     return running
 
 
 def test_killed_at_random_points_it_ends_with_the_same_weights(tmp_path):
-    undisturbed = start(tmp_path / "undisturbed")
+    undisturbed = start_script(tiny_fit.__file__, tmp_path / "undisturbed", **THREADS)
     expected, _ = undisturbed.communicate()
     assert undisturbed.returncode == 0
     random = np.random.Generator(np.random.Philox(key=int(time.time())))
     folder = tmp_path / "killed"
     kills = 0
     for epoch in (0, 1, 2):
-        fit = start(folder)
+        fit = start_script(tiny_fit.__file__, folder, **THREADS)
         kills += kill_when(fit, folder, (epoch, int(random.integers(1, 7))), random.random() * 0.02)
     assert kills >= 2
-    last = start(folder)
+    last = start_anew(tiny_fit.__file__, folder, **THREADS)
     found, _ = last.communicate()
     assert last.returncode == 0
     assert found == expected

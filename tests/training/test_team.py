@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripts import start_anew, start_script
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
@@ -34,13 +35,8 @@ def of_two(folder: Path, **settings) -> list[tuple[list[float], dict[str, np.nda
     """What each of two processes has learnt, the leader's first."""
     team = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), **ONE_THREAD}
     started = [
-        subprocess.Popen(
-            [sys.executable, str(Path(tiny_team.__file__)), str(folder), json.dumps(settings)],
-            env={**os.environ, **team, "RANK": rank, "LOCAL_RANK": rank},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for rank in "01"
+        start(tiny_team.__file__, folder, json.dumps(settings), **team, RANK=rank, LOCAL_RANK=rank)
+        for rank, start in (("0", start_script), ("1", start_anew))
     ]
     said = [process.communicate(timeout=600)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0]

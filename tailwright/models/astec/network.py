@@ -10,8 +10,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
 from tailwright.encoders.dropout import Dropout
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.residual import SpectralResidual
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases
@@ -48,7 +49,8 @@ class Classifier(nn.Module, Generic[Head]):
 
     def __init__(self, encoder: CoarseEncoder, residual: SpectralResidual, head: Head) -> None:
         super().__init__()
-        self.encoder, self.residual, self.head = encoder, residual, head
+        self.encoder, self.residual = encoder, residual
+        self.head: Head = head
 
     def forward(self, bags: Bags) -> torch.Tensor:
         """(texts, width): what the head scores."""

@@ -8,7 +8,8 @@ from torch import nn
 from torch.nn import functional
 
 from tailwright.data.dataset import Dataset
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.row_table import RowTable
 from tailwright.models.twin.vectors import ROWS_A_BLOCK, TwinVectors
 from tailwright.streams import stream
