@@ -20,9 +20,10 @@ from typing import Any
 import common
 import numpy as np
 import torch
-from tailwright.heads.batch_targets import BatchTargets
 from torch.nn import functional
 
+from tailwright.data.batch_targets import BatchTargets
+from tailwright.encoders.encoded import Encoded
 from tailwright.heads.label_specific import LabelSpecificHead
 from tailwright.streams import stream
 
@@ -35,31 +36,35 @@ class Step:
     def __init__(self, rows: int, tokens: int, width: int, labels: int) -> None:
         random = stream(0, "bench-label-attention")
         drawn = random.standard_normal((rows, tokens, width), dtype=np.float32)
-        self.hidden = torch.from_numpy(drawn).requires_grad_()
-        self.mask = torch.ones(rows, tokens, dtype=torch.bool)
-        self.head = LabelSpecificHead.new(labels, width, 0, "bench-label-attention")
-        self.leaves = [self.hidden, *self.head.parts("head").values()]
-        for leaf in self.leaves:
-            leaf.requires_grad_()
+        states = torch.from_numpy(drawn).requires_grad_()
+        self.encoded = Encoded(states, torch.ones(rows, tokens, dtype=torch.bool))
+        self.head = LabelSpecificHead(labels, width, seed=0, name="bench-label-attention")
+        self.leaves = [states, *self.head.parameters()]
         self.positives = np.stack([random.permutation(labels)[:LABELS_A_ROW] for _ in range(rows)])
 
     def ours(self) -> float:
-        ends = np.arange(len(self.positives) + 1) * LABELS_A_ROW
-        ones = np.ones(self.positives.size, dtype=np.float32)
-        targets = BatchTargets.of((ends, self.positives.ravel(), ones))
-        return self._pulled(self.head.loss(self.hidden, self.mask, targets))
+        rows, ordered = len(self.positives), np.sort(self.positives, axis=1).astype(np.int32)
+        targets = BatchTargets(
+            np.arange(rows + 1) * LABELS_A_ROW,
+            ordered.ravel(),
+            np.ones(ordered.size, dtype=np.float32),
+            np.zeros(rows + 1, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.ones(rows, dtype=np.float32),
+        )
+        return self._backward(self.head(self.encoded, targets))
 
     def naive(self) -> float:
-        head, hidden = self.head, self.hidden
-        targets = torch.zeros(len(hidden), len(head.bias))
+        head, states = self.head, self.encoded.states
+        targets = torch.zeros(len(states), head.labels)
         targets.scatter_(1, torch.from_numpy(self.positives), 1.0)
-        scores = (hidden @ head.attention.T).masked_fill(~self.mask[..., None], -torch.inf)
-        attention = torch.softmax(scores, 1)  # (batch, tokens, labels)
-        contexts = attention.transpose(1, 2) @ hidden  # (batch, labels, width)
-        found = (contexts * head.outputs).sum(-1) + head.bias
-        return self._pulled(functional.binary_cross_entropy_with_logits(found, targets))
+        products = (states @ head.attention.T).masked_fill(~self.encoded.token_mask()[..., None], -torch.inf)
+        attention = torch.softmax(products, 1)  # (batch, tokens, labels)
+        contexts = attention.transpose(1, 2) @ states  # (batch, labels, width)
+        logits = (contexts * head.outputs).sum(-1) + head.bias
+        return self._backward(functional.binary_cross_entropy_with_logits(logits, targets))
 
-    def _pulled(self, loss: torch.Tensor) -> float:
+    def _backward(self, loss: torch.Tensor) -> float:
         for leaf in self.leaves:
             leaf.grad = None
         loss.backward()

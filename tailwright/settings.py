@@ -100,7 +100,7 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
             raise ValueError(f"{field.name} must be {expected}{or_none}, got {one!r}")
         if isinstance(one, str) and choices and one not in choices:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
-        if isinstance(one, numbers.Real) and not isinstance(one, bool) and one not in bounds:
+        if isinstance(one, numbers.Real) and not isinstance(one, bool) and float(one) not in bounds:
             shown = list(value) if isinstance(value, tuple) else value
             raise ValueError(f"{field.name} must be {bounds}{or_none}, got {shown}")
 

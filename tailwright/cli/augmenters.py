@@ -21,7 +21,7 @@ def augmenters(
 ) -> None:
     """The augmentations there are: what each does, its door, what it needs, which paper it follows.
 
-    With a NAME, all that can be set of it by `--set METHOD.NAME=VALUE`, with defaults.
+    With a NAME, all that can be set of it by `--set METHOD.SETTING=VALUE`, with defaults.
 
     Example: `tailwright augmenters gda`
     """

@@ -21,7 +21,8 @@ def models(
 ) -> None:
     """The classifiers there are: what each reads, its doors for augmentation, its paper, what it does.
 
-    With a NAME, all that can be set of it by `train --set NAME=VALUE`, with defaults.
+    With a NAME, all that can be set of it by `train --set SETTING=VALUE`, with defaults. The last word of a
+    setting's name is enough where no other setting ends in it: `epochs=3`.
 
     Example: `tailwright models attentionxml`
     """

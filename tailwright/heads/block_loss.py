@@ -63,3 +63,8 @@ class _Places:
         first, last = np.searchsorted(self._sorted, [start, end])
         taken = slice(int(first), int(last))
         return (self._rows[taken], self._columns[taken] - start), taken
+
+
+def sum_dtype(dtype: torch.dtype) -> torch.dtype:
+    """What sums are kept in: float32, or float64 where that is given."""
+    return torch.promote_types(dtype, torch.float32)

@@ -14,9 +14,10 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.heads.blockwise import BlockPass, BlockwiseHead, HeadBatch
+from tailwright.heads.block_loss import sum_dtype
+from tailwright.heads.block_pass import BlockPass, HeadBatch
+from tailwright.heads.blockwise import BlockwiseHead
 from tailwright.heads.initial import fan_in_uniform, xavier_uniform
-from tailwright.heads.label_attention import sum_dtype
 
 Start: TypeAlias = Literal["fan-in", "xavier"]
 

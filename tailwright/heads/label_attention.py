@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from tailwright.encoders.encoded import Encoded
+from tailwright.heads.block_loss import sum_dtype
 from tailwright.heads.columns import Columns
 
 # Numbers of one block's attention, 4 MB: large enough for quick products, small enough for a cache.
@@ -188,18 +189,13 @@ def pair_contexts(encoded: Encoded, rows: np.ndarray, vectors: torch.Tensor) -> 
         return states.new_zeros(0, states.shape[-1])
     order = np.argsort(rows, kind="stable")
     texts, counts = np.unique(rows, return_counts=True)
-    vectors_of_text = vectors.to(states.dtype)[torch.from_numpy(order)].split(counts.tolist())
+    vectors_of_text = torch.split(vectors.to(states.dtype)[torch.from_numpy(order)], counts.tolist())
     states_of_text, contexts = states.unbind(0), []
     for text, attending in zip(texts.tolist(), vectors_of_text, strict=True):
         products = (attending @ states_of_text[text].T).to(sum_dtype(states.dtype))  # (pairs, tokens)
         attention = torch.softmax(products.masked_fill(~mask[text], -torch.inf), -1)
         contexts.append(attention.to(states.dtype) @ states_of_text[text])
     return torch.cat(contexts)[torch.from_numpy(np.argsort(order))]
-
-
-def sum_dtype(dtype: torch.dtype) -> torch.dtype:
-    """What sums are kept in: float32, or float64 where that is given."""
-    return torch.promote_types(dtype, torch.float32)
 
 
 def check_mask(states: torch.Tensor, mask: torch.Tensor) -> None:

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.heads.blockwise import BlockPass, BlockwiseHead, HeadBatch
+from tailwright.heads.block_pass import BlockPass, HeadBatch
+from tailwright.heads.blockwise import BlockwiseHead
 from tailwright.heads.initial import xavier_uniform
 from tailwright.heads.label_attention import block_size, token_attention
 

@@ -26,6 +26,7 @@ class BlockMixing:
         """The activations (rows, block, width), mixed if that is the mixing's point."""
         if self._mixing is None or self._mixing.point != point:
             return activations
+        self._graph = None
         leaf = activations.detach().requires_grad_(self._learns)
         with torch.set_grad_enabled(self._learns):
             mixed, _ = mixed_at(point, self._mixing, leaf)
@@ -43,7 +44,6 @@ class BlockMixing:
         if self._graph is None or self._mixing is None or self._mixing.point != point:
             return gradient
         leaf, mixed = self._graph
-        self._graph = None
         (unmixed,) = torch.autograd.grad(mixed, leaf, gradient)
         return unmixed.contiguous()
 
@@ -57,11 +57,11 @@ def without_pairs(
     """
     places = np.flatnonzero(labels >= 0)
     places = places[columns.find(rows[places], labels[places]) >= 0]
-    width = np.int64(columns.labels)
+    width = max(columns.labels, 1)
     keys = rows[places] * width + labels[places]
     ignored = targets.ignored_rows * width + targets.ignored
     places = places[np.isin(keys, ignored, invert=True)]
     both = np.union1d(ignored, rows[places] * width + labels[places])
-    ignored_rows, ignored_labels = np.divmod(both, max(width, 1))
+    ignored_rows, ignored_labels = np.divmod(both, width)
     ignored_starts = starts_of(ignored_rows, len(targets))
     return replace(targets, ignored_starts=ignored_starts, ignored=ignored_labels.astype(np.int32)), places

@@ -13,10 +13,10 @@ from itertools import pairwise
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.utils import skip_init
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.heads.blockwise import BlockPass, BlockwiseHead, HeadBatch
+from tailwright.heads.block_pass import BlockPass, HeadBatch
+from tailwright.heads.blockwise import BlockwiseHead
 from tailwright.heads.initial import fan_in_uniform, xavier_uniform
 from tailwright.heads.label_attention import block_size, token_attention
 
@@ -48,17 +48,16 @@ class SharedMlpHead(BlockwiseHead):
         self.attention = RowTable(vectors.numpy()) if sparse else nn.Parameter(vectors)
         self.layers = nn.ModuleList()
         for number, (inputs, outputs) in enumerate(pairwise([width, *layers, 1])):
-            layer = skip_init(nn.Linear, inputs, outputs)
-            weight = xavier_uniform((outputs, inputs), seed, f"{name}/weight-{number}")
-            bias = fan_in_uniform((outputs,), inputs, seed, f"{name}/bias-{number}")
-            layer.load_state_dict({"weight": weight, "bias": bias})
+            layer = nn.Linear(inputs, outputs, device="meta")  # torch's generator draws nothing
+            layer.weight = nn.Parameter(xavier_uniform((outputs, inputs), seed, f"{name}/weight-{number}"))
+            layer.bias = nn.Parameter(fan_in_uniform((outputs,), inputs, seed, f"{name}/bias-{number}"))
             self.layers.append(layer)
 
     def tables(self) -> Sequence[nn.Parameter | RowTable]:
         return (self.attention,)
 
-    def shared(self) -> Sequence[torch.Tensor]:
-        return [*(layer.weight for layer in self.layers), *(layer.bias for layer in self.layers)]
+    def shared(self) -> Sequence[nn.Parameter]:
+        return list(self.layers.parameters())
 
     def logits_of_contexts(self, contexts: torch.Tensor, tables: Sequence[torch.Tensor]) -> torch.Tensor:
         *inner, last = self.layers
@@ -76,9 +75,8 @@ class SharedMlpHead(BlockwiseHead):
 class _SharedMlpPass(BlockPass):
     def __init__(self, batch: HeadBatch, tensors: Sequence[torch.Tensor], wanted: Sequence[bool]) -> None:
         states, self.attention, *shared = tensors
-        depth = len(shared) // 2
-        self.weights = [weight.to(states.dtype) for weight in shared[:depth]]
-        self.biases = [bias.to(states.dtype) for bias in shared[depth:]]
+        self.weights = [weight.to(states.dtype) for weight in shared[::2]]
+        self.biases = [bias.to(states.dtype) for bias in shared[1::2]]
         size = block_size(batch.columns, states, *(weight.shape[1] for weight in self.weights))
         super().__init__(batch, tensors, wanted, tables=1, size=size)
         self.tokens = token_attention(states, batch.encoded.token_mask(), batch.columns)
@@ -88,14 +86,15 @@ class _SharedMlpPass(BlockPass):
     def logits(self, start: int, end: int) -> torch.Tensor:
         self._vectors = self.columns.take(self.attention, start, end)
         self._attention = self.tokens.attention(self._vectors)
-        self._contexts = self.tokens.contexts(self._attention)
-        self._inputs = [self.mixing.forward("contexts", self._contexts)]  # of each layer
+        contexts = self.tokens.contexts(self._attention)
+        inputs = [self.mixing.forward("contexts", contexts)]  # of each layer
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            hidden = functional.relu(functional.linear(self._inputs[-1], weight, bias))
-            if len(self._inputs) == 1:
-                self._hidden, hidden = hidden, self.mixing.forward("hidden", hidden)
-            self._inputs.append(hidden)
-        logits = functional.linear(self._inputs[-1], self.weights[-1], self.biases[-1])
+            hidden = functional.relu(functional.linear(inputs[-1], weight, bias))
+            if len(inputs) == 1:
+                first, hidden = hidden, self.mixing.forward("hidden", hidden)
+            inputs.append(hidden)
+        logits = functional.linear(inputs[-1], self.weights[-1], self.biases[-1])
+        self._contexts, self._hidden, self._inputs = contexts, first, inputs
         return logits.squeeze(-1).to(self._attention.dtype)
 
     def backward(self, start: int, end: int, gradient: torch.Tensor) -> None:
@@ -121,7 +120,7 @@ class _SharedMlpPass(BlockPass):
                 self.add_to_table(1, start, end, of_vectors)
 
     def _add_layer(self, layer: int, gradient: torch.Tensor, entered: torch.Tensor) -> None:
-        weight, bias = self.gradients[2 + layer], self.gradients[2 + len(self.weights) + layer]
+        weight, bias = self.gradients[2 + 2 * layer], self.gradients[3 + 2 * layer]
         if weight is not None:
             weight += gradient.T @ entered
         if bias is not None:

@@ -65,7 +65,9 @@ def deal(
 
 
 @njit(cache=True, nogil=True)
-def draw_name(random: np.ndarray, word: int, name_starts: np.ndarray, names: np.ndarray) -> np.int64:
+def draw_name(
+    random: np.ndarray, word: int | np.int64, name_starts: np.ndarray, names: np.ndarray
+) -> np.int64:
     """One of the synonyms of a word."""
     first = name_starts[word]
     return np.int64(names[first + below(random, name_starts[word + 1] - first)])

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+Score = float | np.floating
+
 
 @njit(cache=True)
 def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
@@ -24,13 +26,13 @@ def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def better(score: float, label: int, other_score: float, other_label: int) -> bool:
+def better(score: Score, label: int, other_score: Score, other_label: int) -> bool:
     """The order of a ranking: higher scores first, equal scores by smaller label."""
-    return score > other_score or (score == other_score and label < other_label)
+    return bool(score > other_score) or (bool(score == other_score) and label < other_label)
 
 
 @njit(cache=True, nogil=True)
-def insert(labels: np.ndarray, scores: np.ndarray, filled: int, label: int, score: float) -> int:
+def insert(labels: np.ndarray, scores: np.ndarray, filled: int, label: int, score: Score) -> int:
     """Put a label into a sorted list that keeps the best `len(labels)`; returns how many it holds now."""
     size = len(labels)
     if filled == size and (size == 0 or not better(score, label, scores[size - 1], labels[size - 1])):

@@ -27,7 +27,7 @@ from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Phase
 from tailwright.training.swa import Averages
 from tailwright.training.team import current_team
-from tailwright.training.weights import named_tensors, put_weights, weights_of
+from tailwright.training.weights import named_tensors, put_weights, rates_by_name, weights_of
 from tailwright.training.workplace import Workplace
 
 
@@ -39,11 +39,13 @@ def run_phases(
     _start_alike(network)
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
+    trained = {name for phase in phases for name in rates_by_name(network, phase.plan.rates)}
+    changing = trained | {name for name, _ in network.named_buffers()}
     for number in range(start, len(phases)):
         phase = phases[number]
         optimisers = Optimisers(network, phase.plan)
         averages = Averages(phase.plan.averaging, network, optimisers.rates)
-        run = RunState(Place(phase=number), network, optimisers, averages)
+        run = RunState(Place(phase=number), network, optimisers, averages, changing)
         if saved is not None:
             run.restore(saved)
             work.log("resume", phase=phase.name, epoch=run.place.epoch + 1, batch=run.place.batch)

@@ -162,13 +162,14 @@ def test_settings_are_shown_as_they_are_set(capsys):
     assert run(["models", "attentionxml"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     shown = {line[0]: line[1] for line in lines if len(line) > 2}
-    wanted = {"epochs": "15", "layers": "256", "micro_batch": "none", "learn_words": "true"}
+    wanted = {"training.epochs": "15", "layers": "256"}
+    wanted |= {"training.micro_batch": "none", "words.learn_words": "true"}
     assert {name: shown[name] for name in wanted} == wanted
     assert run(["models", "linear+twin", "--json"]) == 0
     names = [one["name"] for one in json.loads(capsys.readouterr().out)["settings"]]
     assert {"held_out", "linear.trees", "twin.width"} <= set(names)
     assert run(["augmenters", "gda"]) == 0
-    assert "gda.max_pairs" in capsys.readouterr().out
+    assert "gda.pairs.max_pairs" in capsys.readouterr().out
 
 
 def test_augmenters_lists_every_method_with_its_door(capsys):

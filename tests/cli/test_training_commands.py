@@ -278,14 +278,13 @@ def test_a_wrong_setting_of_a_group_is_one_line(tiny, tmp_path, capsys, nested, 
 
 
 def test_settings_of_a_group_of_a_part_reach_it(monkeypatch, nested):
-    settings_of.cache_clear()
+    monkeypatch.setattr("tailwright.models.fusion.settings_of", settings_of.__wrapped__)
     for name in ("shortlist.size", "popularity.shortlist.size"):
         asked = Asked()
         asked.set(f"{name}=200")
         asked.sort_out("popularity+label-matcher")
         found = settings_from(models.settings("popularity+label-matcher"), asked.settings)
         assert found.popularity.shortlist.size == 200
-    settings_of.cache_clear()
 
 
 def test_a_model_lists_its_settings_with_groups_and_bounds(capsys, nested):

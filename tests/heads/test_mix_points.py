@@ -90,6 +90,29 @@ def test_the_derivative_of_a_mixed_loss_is_that_of_its_differences(name, point):
     assert torch.autograd.gradcheck(loss, case.tensors, fast_mode=True)
 
 
+@pytest.mark.parametrize(("name", "point"), BLOCK_POINTS)
+def test_a_block_that_is_left_as_it_is_takes_no_gradient_of_another(name, point):
+    """Only the first block is mixed, and the gradient of layers or biases alone is asked for."""
+    case, targets = CASES[name](), some_targets()
+    case = case.of([*case.tensors[:-1], case.tensors[-1].clone().requires_grad_()])
+    first: list[int] = []
+
+    def mix(activations):
+        first.append(activations.shape[1])
+        return rolled(activations) if len(first) == 1 else activations
+
+    def plain_mix(activations):
+        return torch.cat([rolled(activations[:, : first[0]]), activations[:, first[0] :]], 1)
+
+    loss = case.loss(targets.sparse(), mixing=ToyMixing(point, mix))
+    plain = targets.mean_loss(case.plain(*case.tensors, **{point: plain_mix}), ROWS * LABELS)
+    assert_same_loss(loss, plain, case.tensors[-1:])
+    case, _ = case.leaves(), first.clear()
+    loss = case.loss(targets.sparse(), mixing=ToyMixing(point, mix))
+    plain = targets.mean_loss(case.plain(*case.tensors, **{point: plain_mix}), ROWS * LABELS)
+    assert_same_loss(loss, plain, case.tensors)
+
+
 @pytest.mark.parametrize("candidates", CANDIDATES.values(), ids=CANDIDATES.keys())
 @pytest.mark.parametrize(("name", "point"), POINTS)
 @pytest.mark.parametrize("mean", ["pairs", "rows"])

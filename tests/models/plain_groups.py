@@ -1,11 +1,12 @@
-"""The grouped output of lightxml in plain words: a row at a time, a label at a time, dense targets."""
+"""The grouped head of lightxml in plain words: a row at a time, a label at a time, dense targets."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from tailwright.models.lightxml.output import GroupedOutput
 from torch.nn.functional import binary_cross_entropy_with_logits
+
+from tailwright.models.lightxml.network import GroupedHead
 
 
 def plain_chosen(scores: np.ndarray, top: int, true: set[int]) -> list[int]:
@@ -15,7 +16,7 @@ def plain_chosen(scores: np.ndarray, top: int, true: set[int]) -> list[int]:
 
 
 def plain_loss(
-    output: GroupedOutput,
+    head: GroupedHead,
     features: torch.Tensor,
     table: torch.Tensor,
     targets: np.ndarray,
@@ -23,21 +24,23 @@ def plain_loss(
     weights: np.ndarray,
 ) -> torch.Tensor:
     """The loss of features (rows, width) whose targets and ignored pairs are dense (rows, labels)."""
-    of_label, total = output.groups.of_label, torch.zeros(())
+    of_label, total = head.groups.of_label, torch.zeros(())
     for row, feature in enumerate(features):
         learnt = targets[row] * ~ignored[row]
-        of_groups = np.zeros(output.groups.count, dtype=np.float32)
-        silent = np.zeros(output.groups.count, dtype=bool)
+        of_groups = np.zeros(head.groups.count, dtype=np.float32)
+        silent = np.zeros(head.groups.count, dtype=bool)
         for label, group in enumerate(of_label):
             if group >= 0:
                 of_groups[group] = max(of_groups[group], learnt[label])
                 silent[group] |= ignored[row, label]
         silent &= of_groups == 0
-        logits = output.recall.weight @ feature + output.recall.bias
-        chosen = plain_chosen(logits.detach().numpy(), output.top, set(np.flatnonzero(of_groups)))
+        logits = head.recall.weight @ feature + head.recall.bias
+        chosen = plain_chosen(
+            logits.detach().numpy(), head.settings.top_groups, set(np.flatnonzero(of_groups))
+        )
         total = total + weights[row] * _mean(logits, of_groups, silent)
         candidates = [label for label, group in enumerate(of_label) if group in chosen]
-        hidden = output.bottleneck.weight @ feature + output.bottleneck.bias
+        hidden = head.bottleneck.weight @ feature + head.bottleneck.bias
         scores = table[candidates] @ hidden
         total = total + weights[row] * _mean(scores, targets[row, candidates], ignored[row, candidates])
     return total / len(features)

@@ -8,22 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tailwright.models.attentionxml.forms import FlatAttention, TreeAttention
-from tailwright.models.attentionxml.settings import AttentionXmlSettings
-from tailwright.training.parts import weights_of
 
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import checked
 from tailwright.errors import InputError
+from tailwright.models.attentionxml import AttentionXmlSettings
 from tailwright.models.attentionxml.model import AttentionXml
+from tailwright.models.attentionxml.network import TreeNetwork
+from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
+from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tiny_attentionxml import FLAT, TREE, fitted
+from tiny_attentionxml import FLAT, TREE, fitted, of_epochs
 
 # For the 120 rows of the checks.
 SMALL = {
@@ -52,8 +53,8 @@ def test_the_number_of_labels_chooses_the_form():
     assert chosen.as_tree(4097)
     assert replace(chosen, tree="tree").as_tree(2)
     assert not replace(chosen, tree="flat").as_tree(10**6)
-    assert isinstance(fitted(FLAT).form, FlatAttention)
-    assert isinstance(fitted(TREE).form, TreeAttention)
+    assert isinstance(fitted(FLAT).network, TokenNetwork)
+    assert isinstance(fitted(TREE).network, TreeNetwork)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_the_number_of_labels_chooses_the_form():
     ],
 )
 def test_clusters_follow_from_labels_and_leaves(settings, labels, nodes):
-    assert AttentionXmlSettings(**settings).nodes_of(labels) == nodes
+    assert settings_from(AttentionXmlSettings, settings).nodes_of(labels) == nodes
 
 
 def test_more_clusters_than_labels_are_refused_in_one_line():
@@ -79,10 +80,10 @@ def test_more_clusters_than_labels_are_refused_in_one_line():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"layers": ()}, "layers must be one or more sizes >= 1, got []"),
+        ({"layers": ()}, "layers must be one or more sizes, got none"),
         ({"nodes": (3,)}, "nodes must be growing powers of two, got [3]"),
         ({"nodes": (8, 4)}, "nodes must be growing powers of two, got [8, 4]"),
-        ({"nodes": (1,)}, "nodes must be growing powers of two, got [1]"),
+        ({"nodes": (1,)}, "nodes must be >= 2, got [1]"),
         ({"beam": 0}, "beam must be >= 1, got 0"),
         ({"max_leaf": 0}, "max_leaf must be >= 1, got 0"),
         ({"hidden": 0}, "hidden must be >= 1, got 0"),
@@ -96,21 +97,23 @@ def test_bad_settings_are_named(values, message):
 
 
 def test_the_layers_of_tailmix_hold_as_many_numbers_as_its_paper_says():
-    model = FlatAttention(AttentionXmlSettings(hidden=256, layers=(256, 128)))
-    parts = model.output(3, 512, 0).parts("head")
-    layers = [part.numel() for name, part in parts.items() if name != "head.attention"]
-    assert sum(layers) == 164_353
+    settings = {"hidden": 256, "layers": (256, 128), "width": 8, "tree": "flat"}
+    model = AttentionXml(settings_from(AttentionXmlSettings, settings))
+    model.build(tiny_corpus(20), seed=0, work=Workplace())
+    numbers = {name: weight.size for name, weight in weights_of(model.network.head).items()}
+    assert numbers.pop("attention") == 11 * 512
+    assert sum(numbers.values()) == 164_353
 
 
 @pytest.mark.parametrize("settings", [FLAT, TREE], ids=["flat", "tree"])
 def test_frozen_words_stay_as_they_were(settings):
-    model = fitted(replace(settings, learn_words=False, epochs=1))
-    trained = fitted(replace(settings, epochs=1))
-    start = AttentionXml(replace(settings, learn_words=False))._form(11)
-    first = start.new_network(tiny_corpus(60), seed=3, work=Workplace())
+    once = of_epochs(settings, 1)
+    fixed = replace(once, words=replace(settings.words, learn_words=False))
+    untrained = AttentionXml(fixed)
+    untrained.build(tiny_corpus(60), seed=3, work=Workplace())
     tables = [
-        {name: table for name, table in weights_of(network.parts()).items() if name.endswith("words")}
-        for network in (model.form.network, first, trained.form.network)
+        {n: table for n, table in weights_of(model.network).items() if n.endswith("words.table.weight")}
+        for model in (fitted(fixed), untrained, fitted(once))
     ]
     frozen, before, learnt = tables
     assert len(frozen) == 1
@@ -121,7 +124,8 @@ def test_frozen_words_stay_as_they_were(settings):
 
 
 def test_a_tree_of_frozen_words_is_saved_and_loaded(tmp_path):
-    settings, texts = replace(TREE, learn_words=False), tiny_corpus().train.texts
+    settings = replace(TREE, words=replace(TREE.words, learn_words=False))
+    texts = tiny_corpus().train.texts
     model = fitted(settings)
     with writing(tmp_path / "model", kind="model") as folder:
         model.save(folder)
@@ -134,8 +138,8 @@ def test_a_damaged_tree_is_an_input_error(tmp_path):
     model = fitted(TREE)
     with writing(tmp_path / "model", kind="model") as folder:
         folder.json("tree.json", {"nodes": [2, 4]})
-        folder.array("leaves", model.form.network.tree.leaves % 2)
-        model.form.words.save(folder.sub("words"))
+        folder.array("leaves", model.network.tree.leaves % 2)
+        model.texts.save(folder)
     with pytest.raises(InputError, match=r"leaves must be in 0\.\.3, each of them there"):
         AttentionXml(TREE).load(open_folder(tmp_path / "model", kind="model"), 11)
 

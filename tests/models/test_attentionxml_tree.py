@@ -11,23 +11,24 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tailwright.models.attentionxml.forms import TreeAttention
-from tailwright.training.parts import weights_of
 
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.data.batch_targets import of_groups
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.encoders.bilstm import BiLstmSettings
-from tailwright.encoders.reading import read
+from tailwright.data.text.sequences import TokenBatch
+from tailwright.models.attentionxml import AttentionXmlSettings
 from tailwright.models.attentionxml.model import AttentionXml
-from tailwright.models.attentionxml.network import LevelShape, TreeNetwork, log_odds
+from tailwright.models.attentionxml.network import TreeNetwork, log_odds
 from tailwright.models.attentionxml.phases import LevelPhase, filled
-from tailwright.models.attentionxml.tree import LabelLevels, label_levels, of_nodes
+from tailwright.models.attentionxml.tree import LabelLevels, label_levels
+from tailwright.settings import settings_from
+from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tiny_attentionxml import TREE, fitted
+from tiny_attentionxml import TREE, fitted, of_epochs
 
 LEAVES = np.array([0, 3, 1, 2, 0, 3, 1, 2, 0], dtype=np.int32)  # of 9 labels, in 4 clusters
 TREE_OF_9 = LabelLevels((2, 4), LEAVES)
@@ -35,22 +36,20 @@ TREE_OF_9 = LabelLevels((2, 4), LEAVES)
 
 def network_of(tree: LabelLevels, beam: int) -> TreeNetwork:
     table = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
-    return TreeNetwork(tree, table, LevelShape(BiLstmSettings(3), (4,), beam, True), seed=1)
+    settings = settings_from(AttentionXmlSettings, {"lstm.hidden": 3, "layers": (4,), "beam": beam})
+    return TreeNetwork(tree, table, settings, seed=1).eval()
 
 
-def batch_of(rows: int):
-    from tailwright.data.text.sequences import TokenBatch
-
+def batch_of(rows: int) -> TokenBatch:
     ids = np.random.default_rng(1).integers(0, 20, (rows, 6)).astype(np.int32)
     return TokenBatch(ids, np.arange(1, rows + 1, dtype=np.int32).clip(max=6))
 
 
-def own_chances(network: TreeNetwork, number: int, batch) -> np.ndarray:
-    """(rows, nodes): the sigmoid of a level's scores of all its nodes."""
-    level = network.levels[number]
+def own_probabilities(network: TreeNetwork, number: int, batch: TokenBatch) -> np.ndarray:
+    """(rows, nodes): the sigmoid of a level's logits of all its nodes."""
+    level = network.level(number)
     with torch.no_grad():
-        seen = read(level.encoder, batch)
-        return torch.sigmoid(level.whole_head(learns=False).scores(seen.states, seen.mask).double()).numpy()
+        return torch.sigmoid(level.head.logits(level.encoder(batch)).double()).numpy()
 
 
 def test_nodes_know_their_children():
@@ -88,7 +87,7 @@ def test_made_rows_describe_only_labels_without_others():
 
 def test_the_target_of_a_node_is_the_largest_of_its_labels():
     data = Dataset(["a", "b"], pairs_from_lists([[0, 1, 2], [3]], 4, [[0.25, 0.5, 1.0], [0.75]]))
-    found = of_nodes(data, np.array([0, 0, 1, 1]), 2)
+    found = of_groups(data, np.array([0, 0, 1, 1], dtype=np.int32), 2)
     assert found.targets.toarray().tolist() == [[0.5, 1.0], [0.0, 0.75]]
 
 
@@ -100,7 +99,7 @@ def test_a_node_under_an_ignored_label_alone_is_ignored():
         ignored=pairs_from_lists([[1, 2], [0]], 4),
         excluded=pairs_from_lists([[3], [2]], 4),
     )
-    found = of_nodes(data, np.array([0, 0, 1, 1]), 2)
+    found = of_groups(data, np.array([0, 0, 1, 1], dtype=np.int32), 2)
     # Row 0: label 2 is ignored, so its node is not known; label 0 makes the first node right all the same.
     assert found.targets.toarray().tolist() == [[1, 0], [1, 0]]
     assert found.ignored.toarray().tolist() == [[0, 1], [0, 0]]
@@ -111,10 +110,10 @@ def test_a_node_under_an_ignored_label_alone_is_ignored():
 def test_with_a_beam_over_all_leaves_a_label_scores_the_product_over_its_path():
     network, batch = network_of(TREE_OF_9, beam=4), batch_of(5)
     top = network.top_k(batch, 9)
-    own = [own_chances(network, number, batch) for number in range(3)]
-    chances = own[0][:, TREE_OF_9.node_of_label(0)] * own[1][:, LEAVES] * own[2]  # (rows, labels)
+    own = [own_probabilities(network, number, batch) for number in range(3)]
+    probabilities = own[0][:, TREE_OF_9.node_of_label(0)] * own[1][:, LEAVES] * own[2]  # (rows, labels)
     assert sorted(top.ids[0]) == list(range(9))
-    found = np.take_along_axis(chances, top.ids.astype(np.int64), axis=1)
+    found = np.take_along_axis(probabilities, top.ids.astype(np.int64), axis=1)
     assert np.all(np.diff(found, axis=1) <= 1e-9)
     np.testing.assert_allclose(top.scores, np.log(found / (1 - found)), rtol=1e-5, atol=1e-6)
 
@@ -122,27 +121,26 @@ def test_with_a_beam_over_all_leaves_a_label_scores_the_product_over_its_path():
 def test_a_narrow_beam_looks_under_the_best_clusters_alone():
     network, batch = network_of(TREE_OF_9, beam=1), batch_of(5)
     top = network.top_k(batch, 9)
-    first = own_chances(network, 0, batch).argmax(1)
-    second = own_chances(network, 1, batch)
+    first = own_probabilities(network, 0, batch).argmax(1)
+    second = own_probabilities(network, 1, batch)
     for row, ids in enumerate(top.ids):
         node = max((2 * first[row], 2 * first[row] + 1), key=lambda child: second[row, child])
         assert sorted(ids[ids >= 0]) == np.flatnonzero(node == LEAVES).tolist()
         assert np.isneginf(top.scores[row][ids < 0]).all()
 
 
-def test_equal_chances_go_by_smaller_label():
+def test_equal_probabilities_go_by_smaller_label():
     network = network_of(TREE_OF_9, beam=4)
     for level in network.levels:
-        level.attention.weight[...] = 0
+        level.head.attention.array[...] = 0
     assert (network.top_k(batch_of(3), 9).ids == np.arange(9)).all()
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3])
 def test_true_parents_come_first_and_then_the_best_scored(beam):
-    model = fitted(replace(TREE, beam=beam, epochs=1))
-    form, corpus = model.form, tiny_corpus(60)
-    network, tokens = form.network, form.tokens(corpus.train.texts)
-    phase = form.phases(network, tokens, corpus, seed=0, work=Workplace())[2]
+    model, corpus = fitted(replace(of_epochs(TREE, 1), beam=beam)), tiny_corpus(60)
+    network, tokens = model.network, model.texts.tokens(corpus.train.texts)
+    phase = model.phases(tokens, corpus, seed=0, work=Workplace())[2]
     assert isinstance(phase, LevelPhase)
     leaves = network.tree.corpus(corpus, 1).train.targets
     halves = network.tree.corpus(corpus, 0).train.targets
@@ -160,27 +158,27 @@ def test_of_too_many_true_parents_the_best_scored_are_kept():
     network, batch = network_of(LabelLevels((4,), LEAVES), beam=2), batch_of(4)
     true = np.array([[0, 1, 1, 1]] * 4, dtype=bool)
     beam = network.beam(0, batch, [lambda nodes: np.take_along_axis(true, nodes, axis=1)])
-    chances = np.where(true, own_chances(network, 0, batch), -1)
-    assert beam.ids.tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
+    probabilities = np.where(true, own_probabilities(network, 0, batch), -1)
+    assert beam.ids.tolist() == np.argsort(-probabilities, axis=1)[:, :2].tolist()
 
 
 def test_a_level_starts_from_the_one_above_but_for_its_attention():
     network = network_of(TREE_OF_9, beam=2)
-    attention = network.levels[1].attention.weight.copy()
+    attention = network.level(1).head.attention.array.copy()
     network.start_from_above(1)
-    above, own = (weights_of(network.levels[n].shared_parts("level")) for n in (0, 1))
+    above, own = (weights_of(network.level(number)) for number in (0, 1))
     assert above.keys() == own.keys()
-    assert all(np.array_equal(above[name], own[name]) for name in above)
-    assert not any(np.shares_memory(above[name], own[name]) for name in above)
-    assert np.array_equal(network.levels[1].attention.weight, attention)
+    assert np.array_equal(own.pop("head.attention.weight"), attention)
+    assert all(np.array_equal(above[name], own[name]) for name in own)
+    assert not any(np.shares_memory(above[name], own[name]) for name in own)
 
 
 def test_a_level_that_is_done_is_left_as_it_is(monkeypatch):
-    whole = fitted(TREE).form.network
-    phases = TreeAttention.phases
-    monkeypatch.setattr(TreeAttention, "phases", lambda *given, **named: phases(*given, **named)[:1])
-    first = fitted(TREE).form.network
-    levels = [[weights_of(each.level_parts(number)) for each in (whole, first)] for number in (0, 1)]
+    whole = fitted(TREE).network
+    phases = AttentionXml.phases
+    monkeypatch.setattr(AttentionXml, "phases", lambda *given, **named: phases(*given, **named)[:1])
+    first = fitted(TREE).network
+    levels = [[weights_of(network.level(number)) for network in (whole, first)] for number in (0, 1)]
     assert all(np.array_equal(found, levels[0][1][name]) for name, found in levels[0][0].items())
     assert not any(np.array_equal(found, levels[1][1][name]) for name, found in levels[1][0].items())
 
@@ -210,10 +208,10 @@ def test_empty_places_are_filled_with_labels_that_are_not_below_the_beam():
     assert set(drawn.ravel().tolist()) == {-1, 2, 3}
 
 
-@pytest.mark.parametrize("chance", [1e-300, 1e-20, 0.3, 1 - 1e-12])
-def test_log_odds_are_exact_near_0_and_near_1(chance):
-    wanted = np.log(chance) - np.log1p(-chance)
-    assert log_odds(np.array([np.log(chance)]))[0] == pytest.approx(wanted, rel=1e-4)
+@pytest.mark.parametrize("probability", [1e-300, 1e-20, 0.3, 1 - 1e-12])
+def test_log_odds_are_exact_near_0_and_near_1(probability):
+    wanted = np.log(probability) - np.log1p(-probability)
+    assert log_odds(np.array([np.log(probability)]))[0] == pytest.approx(wanted, rel=1e-4)
 
 
 def test_a_certain_label_has_finite_log_odds():
@@ -222,18 +220,18 @@ def test_a_certain_label_has_finite_log_odds():
 
 def test_validation_rows_choose_the_weights_of_every_level(tmp_path):
     work = Workplace(tmp_path)
-    fitted(replace(TREE, epochs=3), work, valid=True)
+    fitted(of_epochs(TREE, 3), work, valid=True)
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     judged = [line for line in lines if '"epoch"' in line and '"valid"' in line]
     assert [sum(f'"phase": "level-{n}"' in line for line in judged) for n in (1, 2, 3)] == [3, 3, 3]
 
 
 def test_what_is_watched_is_asked_of_the_labels_alone(tmp_path):
-    model, corpus = AttentionXml(replace(TREE, epochs=1)), tiny_corpus(60)
+    model, corpus = AttentionXml(of_epochs(TREE, 1)), tiny_corpus(60)
     model.watch = {"train": corpus.train}
     model.fit(corpus, seed=3, work=Workplace(tmp_path))
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     assert ['"phase": "level-3"' in line for line in lines if '"watched"' in line] == [True]
-    plain = fitted(replace(TREE, epochs=1))
-    found, wanted = (weights_of(each.form.network.parts()) for each in (model, plain))
+    plain = fitted(of_epochs(TREE, 1))
+    found, wanted = (weights_of(one.network) for one in (model, plain))
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)

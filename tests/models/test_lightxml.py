@@ -7,15 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tailwright.models.lightxml.output import GroupedOutput
-from tailwright.models.shared.text_output import DenseOutput
 from tiny_encoders import READING, save_reader
 
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
+from tailwright.heads.dense import DenseHead
 from tailwright.models import models
-from tailwright.models.lightxml.model import FLAT_MOST, LightXml, LightXmlSettings
+from tailwright.models.lightxml import MOST_FLAT_LABELS, LightXmlSettings
+from tailwright.models.lightxml.model import LightXml
+from tailwright.models.lightxml.network import GroupedHead
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 
@@ -28,7 +30,7 @@ def encoder(tmp_path_factory) -> str:
 
 
 def fitted(encoder: str, corpus=None, **settings) -> LightXml:
-    model = LightXml(LightXmlSettings(encoder=encoder, epochs=1, **settings))
+    model = LightXml(settings_from(LightXmlSettings, {"encoder": encoder, "epochs": 1, **settings}))
     model.fit(corpus or tiny_corpus(), seed=0)
     return model
 
@@ -48,12 +50,12 @@ def test_flat_scores_are_one_linear_layer_over_the_first_tokens_of_five_states(e
     model = fitted(encoder)
     text = tiny_corpus().train.texts[0].as_py()
     found = model.predict([text], 11)
-    network = model.encoder.model.eval()
+    network = model.network.encoder.model
     with torch.no_grad():
-        ids = torch.from_numpy(model.tokens([text]).ids.astype(np.int64))[None]
+        ids = torch.from_numpy(model.texts.tokens([text]).ids.astype(np.int64))[None]
         states = network(ids, output_hidden_states=True).hidden_states
         feature = torch.cat([states[-layer][0, 0] for layer in range(1, 6)])
-        head = model.network.output.head
+        head = model.network.head
         scores = head.weight @ feature + head.bias
     assert feature.shape == (5 * 32,)
     np.testing.assert_allclose(
@@ -62,34 +64,29 @@ def test_flat_scores_are_one_linear_layer_over_the_first_tokens_of_five_states(e
 
 
 def test_dropout_of_the_feature_stays_when_the_encoder_is_frozen(encoder):
-    weights = [
-        fitted(encoder, frozen=True, drop=drop).network.output.head.weight.detach().clone()
-        for drop in (0.0, 0.5)
-    ]
+    weights = [fitted(encoder, frozen=True, drop=drop).network.head.weight for drop in (0.0, 0.5)]
     assert not torch.equal(*weights)
 
 
 def test_frozen_the_encoder_stays_as_it_is(encoder):
-    from tailwright.encoders.transformer import TransformerEncoder
-
     before = TransformerEncoder.pretrained(encoder, "first-of-five").identity()
-    assert fitted(encoder, frozen=True, **GROUPED).encoder.identity() == before
-    assert fitted(encoder, **GROUPED).encoder.identity() != before
+    assert fitted(encoder, frozen=True, **GROUPED).network.encoder.identity() == before
+    assert fitted(encoder, **GROUPED).network.encoder.identity() != before
 
 
 def test_the_form_goes_by_the_number_of_labels_unless_it_is_set():
     auto = LightXmlSettings()
-    assert not auto.grouped(FLAT_MOST)
-    assert auto.grouped(FLAT_MOST + 1)
+    assert not auto.grouped(MOST_FLAT_LABELS)
+    assert auto.grouped(MOST_FLAT_LABELS + 1)
     assert replace(auto, groups="grouped").grouped(2)
     assert not replace(auto, groups="flat").grouped(10**6)
 
 
-def test_each_form_has_its_output(encoder):
-    assert isinstance(fitted(encoder, frozen=True).network.output, DenseOutput)
-    output = fitted(encoder, frozen=True, **GROUPED).network.output
-    assert isinstance(output, GroupedOutput)
-    assert output.groups.count == 4  # of ten labels that have rows
+def test_each_form_has_its_head(encoder):
+    assert isinstance(fitted(encoder, frozen=True).network.head, DenseHead)
+    head = fitted(encoder, frozen=True, **GROUPED).network.head
+    assert isinstance(head, GroupedHead)
+    assert head.groups.count == 4  # of ten labels that have rows
 
 
 def test_in_groups_only_labels_that_rows_teach_are_predicted(encoder):
@@ -130,7 +127,8 @@ def test_a_setting_out_of_range_is_named(name, value):
 @pytest.mark.slow
 def test_on_the_features_of_minilm_it_learns_the_tiny_corpus(minilm):
     corpus = tiny_corpus()
-    model = LightXml(LightXmlSettings(encoder=minilm, epochs=30, batch=8, max_tokens=32, frozen=True))
+    small = {"encoder": minilm, "epochs": 30, "batch": 8, "max_tokens": 32, "frozen": True}
+    model = LightXml(settings_from(LightXmlSettings, small))
     model.fit(corpus, seed=0)
     found = model.predict(corpus.train.texts, 1).ids[:, 0]
     right = [found[row] in corpus.train.targets[[row]].indices for row in range(len(corpus.train))]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -12,35 +10,44 @@ from hypothesis import strategies as st
 from plain_groups import plain_chosen, plain_loss
 from scipy import sparse
 from scipy.special import expit, logit
-from tailwright.heads.batch_targets import BatchTargets
-from tailwright.heads.dense_scores import DenseHead
-from tailwright.models.lightxml.output import GroupedOutput, both_log_odds
 
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.encoders.reading import Read
-from tailwright.encoders.row_table import RowTable
+from tailwright.encoders.dropout import drawing_from
+from tailwright.encoders.encoded import Encoded
 from tailwright.labels.taught import taught_pairs
+from tailwright.models.lightxml import LightXmlSettings
 from tailwright.models.lightxml.groups import LabelGroups, group_count, label_groups
+from tailwright.models.lightxml.network import GroupedHead, both_log_odds
+from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.streams import stream
 
 # Labels 2, 5, 8, ... are in no group.
 OF_LABEL = np.array([0, 1, -1, 2, 3, -1, 0, 2, -1, 3, 1, -1], dtype=np.int32)
 
 
-def small_output(of_label: np.ndarray = OF_LABEL, top: int = 2, width: int = 5, seed: int = 0, kept: int = 9):
-    made = GroupedOutput.new(LabelGroups(of_label), width, 4, top=top, kept=kept, drop=0.0, seed=seed)
-    for part in made.parts("head").values():
-        if isinstance(part, torch.Tensor):
-            part.requires_grad_()
-    return made
+def small_head(of_label: np.ndarray = OF_LABEL, top: int = 2) -> GroupedHead:
+    """Over features of width 5, in training mode."""
+    settings = LightXmlSettings(top_groups=top, hidden=4, kept=9)
+    return GroupedHead(LabelGroups(of_label), 5, settings, seed=0).train()
+
+
+def read(features: torch.Tensor) -> Encoded:
+    return Encoded(features, None)
 
 
 def batch_of(targets: np.ndarray, ignored: np.ndarray, weights: np.ndarray) -> BatchTargets:
     stored, skipped = sparse.csr_array(targets), sparse.csr_array(ignored)
-    positives = stored.indptr, stored.indices, stored.data
-    return BatchTargets.of(positives, weights, (skipped.indptr, skipped.indices))
+    return BatchTargets(
+        stored.indptr.astype(np.int64),
+        stored.indices.astype(np.int32),
+        stored.data.astype(np.float32),
+        skipped.indptr.astype(np.int64),
+        skipped.indices.astype(np.int32),
+        weights.astype(np.float32),
+    )
 
 
 def drawn_batch(rows: int, labels: int, share: float, seed: int = 0):
@@ -91,8 +98,8 @@ def test_a_label_whose_rows_have_no_words_is_in_a_group():
 
 def test_without_rows_there_are_no_groups_and_nothing_is_answered():
     data = Dataset(arrow_strings([]), pairs_from_lists([], 3))
-    output = small_output(label_groups(data, 10, None, seed=0))
-    found = output.top_k(Read(torch.ones(2, 5), None), 3)
+    head = small_head(label_groups(data, 10, None, seed=0))
+    found = head.top_k(read(torch.ones(2, 5)), 3)
     assert (found.ids == -1).all()
     assert (found.scores == -np.inf).all()
 
@@ -121,8 +128,8 @@ def test_true_groups_are_always_chosen_and_the_best_others_fill_up(top, groups, 
         ),
         dtype=np.float32,
     )
-    truth = pairs_from_lists([sorted(row) for row in true], groups)
-    targets = BatchTargets.of((truth.indptr, truth.indices, truth.data))
+    truth = pairs_from_lists([sorted(row) for row in true], groups).toarray()
+    targets = batch_of(truth, np.zeros_like(truth), np.ones(len(rows)))
     chosen = LabelGroups(np.arange(groups, dtype=np.int32)).chosen(scores, top, targets)
     for row, wanted in enumerate(true):
         found = chosen[row][chosen[row] >= 0].tolist()
@@ -136,7 +143,7 @@ def test_with_more_true_groups_than_are_chosen_every_positive_is_a_candidate():
     targets[1, 4] = 1
     batch = batch_of(targets, np.zeros((2, 12), bool), np.ones(2))
     scores = np.array([[0, 0, 0, 9, 0, 0]] * 2, dtype=np.float32)
-    lists = groups.lists(groups.chosen(scores, 2, groups.targets(batch)))
+    lists = groups.lists(groups.chosen(scores, 2, batch.of_groups(groups.of_label, groups.count)))
     assert set(lists[0]) - {-1} == {0, 1, 2, 3, 4, 5, 8, 9, 10, 11}  # its five groups, and not the best one
     assert set(lists[1]) - {-1} == {4, 5, 6, 7}
 
@@ -145,8 +152,9 @@ def test_the_target_of_a_group_is_the_largest_of_its_labels_unrounded():
     targets = np.zeros((2, 12), dtype=np.float32)
     targets[0, [0, 6, 3]] = 0.25, 0.75, 0.1
     targets[1, 2] = 1  # in no group
-    found = LabelGroups(OF_LABEL).targets(batch_of(targets, np.zeros((2, 12), bool), np.array([2.0, 3.0])))
-    assert found.ends.tolist() == [0, 2, 2]
+    batch = batch_of(targets, np.zeros((2, 12), bool), np.array([2.0, 3.0]))
+    found = batch.of_groups(OF_LABEL, 4)
+    assert found.starts.tolist() == [0, 2, 2]
     assert found.labels.tolist() == [0, 2]
     assert found.values.tolist() == [0.75, np.float32(0.1)]
     assert found.weights.tolist() == [2, 3]
@@ -156,7 +164,7 @@ def test_a_group_that_only_ignored_labels_point_at_gives_no_loss():
     targets, ignored = np.zeros((1, 12), dtype=np.float32), np.zeros((1, 12), dtype=bool)
     targets[0, [0, 6, 3]] = 0.25, 0.75, 0.5
     ignored[0, [6, 3, 2]] = True
-    found = LabelGroups(OF_LABEL).targets(batch_of(targets, ignored, np.ones(1)))
+    found = batch_of(targets, ignored, np.ones(1)).of_groups(OF_LABEL, 4)
     # Of group 0 the ignored label is left out of the maximum, group 2 has no other.
     assert (found.labels.tolist(), found.values.tolist()) == ([0], [0.25])
     assert found.ignored.tolist() == [2]
@@ -165,86 +173,87 @@ def test_a_group_that_only_ignored_labels_point_at_gives_no_loss():
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9])
 @pytest.mark.parametrize("top", [1, 2, 4])
 def test_loss_and_gradients_are_those_of_plain_words(top, share):
-    output, rows = small_output(top=top), 7
+    head, rows = small_head(top=top), 7
     targets, ignored, weights = drawn_batch(rows, 12, share)
     features = torch.from_numpy(stream(1, "test-lightxml").standard_normal((rows, 5), dtype=np.float32))
     inputs = [features.clone().requires_grad_() for _ in range(2)]
-    table = torch.from_numpy(output.table.weight.copy()).requires_grad_()
+    vectors = torch.from_numpy(head.ranker.weight.array.copy()).requires_grad_()
 
-    found = output.loss(Read(inputs[0], None), batch_of(targets, ignored, weights), stream(0, "none"))
-    wanted = plain_loss(output, inputs[1], table, targets, ignored, weights)
-    assert found.item() == pytest.approx(wanted.item(), rel=1e-5)
+    loss = head(read(inputs[0]), batch_of(targets, ignored, weights))
+    wanted = plain_loss(head, inputs[1], vectors, targets, ignored, weights)
+    assert loss.item() == pytest.approx(wanted.item(), rel=1e-5)
 
-    dense = [output.recall.weight, output.recall.bias, output.bottleneck.weight, output.bottleneck.bias]
-    slopes = torch.autograd.grad(wanted, [inputs[1], table, *dense])
-    found.backward()
-    touched, of_table = output.table.take_gradient()
-    whole = torch.zeros_like(table)
-    whole[touched] = torch.from_numpy(of_table)
-    mine = [inputs[0].grad, whole, *(part.grad for part in dense)]
-    for one, other in zip(mine, slopes, strict=True):
+    dense = [head.recall.weight, head.recall.bias, head.bottleneck.weight, head.bottleneck.bias]
+    wanted_gradients = torch.autograd.grad(wanted, [inputs[1], vectors, *dense])
+    loss.backward()
+    touched, of_vectors = head.ranker.weight.take_gradient()
+    whole = torch.zeros_like(vectors)
+    whole[touched] = torch.from_numpy(of_vectors)
+    gradients = [inputs[0].grad, whole, *(parameter.grad for parameter in dense)]
+    for one, other in zip(gradients, wanted_gradients, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)
 
 
 def test_a_step_touches_the_rows_of_candidates_alone():
-    output = small_output(top=1)
+    head = small_head(top=1)
     targets, none = np.zeros((1, 12), dtype=np.float32), np.zeros((1, 12), dtype=bool)
     targets[0, 3] = 1
-    output.loss(
-        Read(torch.ones(1, 5), None), batch_of(targets, none, np.ones(1)), stream(0, "none")
-    ).backward()
-    assert output.table.take_gradient()[0].tolist() == [3, 7]
+    head(read(torch.ones(1, 5)), batch_of(targets, none, np.ones(1))).backward()
+    assert head.ranker.weight.take_gradient()[0].tolist() == [3, 7]
 
 
 def test_a_batch_in_pieces_has_the_gradient_of_the_whole():
     targets, ignored, weights = drawn_batch(6, 12, 0.4)
     features = torch.from_numpy(stream(2, "test-lightxml").standard_normal((6, 5), dtype=np.float32))
 
-    def slopes(pieces):
-        output = small_output()
-        total = np.zeros_like(output.table.weight)
+    def gradients(pieces):
+        head = small_head()
+        total = np.zeros_like(head.ranker.weight.array)
         for rows in pieces:
-            batch = batch_of(targets[rows], ignored[rows], weights[rows])
-            loss = output.loss(Read(features[rows], None), batch, stream(0, "none"))
+            loss = head(read(features[rows]), batch_of(targets[rows], ignored[rows], weights[rows]))
             (loss * len(rows) / 6).backward()
-            touched, gradient = output.table.take_gradient()
+            touched, gradient = head.ranker.weight.take_gradient()
             total[touched] += gradient
-        return total, output.recall.weight.grad, output.bottleneck.weight.grad
+        return total, head.recall.weight.grad, head.bottleneck.weight.grad
 
-    for one, other in zip(slopes([np.arange(6)]), slopes([[0], [1, 2, 3], [4, 5]]), strict=True):
+    for one, other in zip(gradients([np.arange(6)]), gradients([[0], [1, 2, 3], [4, 5]]), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-7)
 
 
 def test_what_is_dropped_of_the_feature_comes_from_the_stream_of_the_batch():
-    output = replace(small_output(), drop=0.5)
+    head = small_head()
+    network = TokenNetwork(torch.nn.Identity(), head, drop=0.5)
     targets, ignored, weights = drawn_batch(7, 12, 0.3)
 
     def loss(seed):
-        batch = batch_of(targets, ignored, weights)
-        found = output.loss(Read(torch.ones(7, 5), None), batch, stream(seed, "drop")).item()
-        output.table.take_gradient()
-        return found
+        with drawing_from(stream(seed, "drop")):
+            value = network(read(torch.ones(7, 5)), batch_of(targets, ignored, weights)).item()
+        head.ranker.weight.take_gradient()
+        return value
 
     assert loss(0) == loss(0) != loss(1)
+    network.eval()
+    assert loss(0) == loss(1) == head(read(torch.ones(7, 5)), batch_of(targets, ignored, weights)).item()
 
 
-def by_hand(top: int, kept: int = 9) -> GroupedOutput:
+def by_hand(top: int, kept: int = 9) -> GroupedHead:
     """One feature x. Groups 0 and 1 have log-odds 2x and x, group 2 has -x; labels 0, 1 | 2, 3 | 4, 5."""
-    column = torch.tensor([[2.0], [1.0], [-1.0]])
-    return GroupedOutput(
-        LabelGroups(np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)),
-        DenseHead(column, torch.zeros(3)),
-        DenseHead(torch.tensor([[1.0], [0.0]]), torch.tensor([0.0, 1.0])),  # hidden: (x, 1)
-        RowTable(np.array([[0, -1], [0, 3], [0, 1], [0, 1], [0, 9], [0, 9]], dtype=np.float32)),
-        top,
-        kept,
-        0.5,
-    )
+    settings = LightXmlSettings(top_groups=top, hidden=2, kept=kept)
+    head = GroupedHead(LabelGroups(np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)), 1, settings, seed=0)
+    weights = {
+        "recall.weight": [[2.0], [1.0], [-1.0]],
+        "recall.bias": [0.0] * 3,
+        "bottleneck.weight": [[1.0], [0.0]],  # hidden: (x, 1)
+        "bottleneck.bias": [0.0, 1.0],
+        "ranker.weight.weight": [[0.0, -1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 1.0], [0.0, 9.0], [0.0, 9.0]],
+    }
+    head.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+    return head.eval()
 
 
-def test_scores_are_the_chance_of_the_label_times_that_of_its_group():
-    found = by_hand(top=2).top_k(Read(torch.tensor([[1.0], [-1.0]]), None), 5)
-    chances = {
+def test_scores_are_the_probability_of_the_label_times_that_of_its_group():
+    found = by_hand(top=2).top_k(read(torch.tensor([[1.0], [-1.0]])), 5)
+    probabilities = {
         0: expit(-1) * expit(2),
         1: expit(3) * expit(2),
         2: expit(1) * expit(1),
@@ -252,14 +261,16 @@ def test_scores_are_the_chance_of_the_label_times_that_of_its_group():
     }
     order = [1, 2, 3, 0]  # 2 and 3 are equal: by smaller label; labels of group 2 are not looked at
     assert found.ids[0].tolist() == [*order, -1]
-    np.testing.assert_allclose(found.scores[0, :4], logit([chances[label] for label in order]), rtol=1e-5)
+    np.testing.assert_allclose(
+        found.scores[0, :4], logit([probabilities[label] for label in order]), rtol=1e-5
+    )
     assert found.scores[0, 4] == -np.inf
     assert found.ids[1].tolist() == [4, 5, 2, 3, -1]
     np.testing.assert_allclose(expit(found.scores[1, 0]), expit(9) * expit(1), rtol=1e-5)
 
 
 def test_no_more_labels_are_answered_than_are_kept():
-    found = by_hand(top=3, kept=2).top_k(Read(torch.ones(1, 1), None), 4)
+    found = by_hand(top=3, kept=2).top_k(read(torch.ones(1, 1)), 4)
     assert found.ids.tolist() == [[1, 2, -1, -1]]
 
 
@@ -271,6 +282,6 @@ def test_log_odds_of_both_are_finite_and_below_those_of_each(one, other):
 
 
 @given(st.floats(-15, 15), st.floats(-15, 15))
-def test_log_odds_of_both_are_those_of_the_product_of_chances(one, other):
-    chance = expit(both_log_odds(np.array([one]), np.array([other]))[0])
-    assert chance == pytest.approx(expit(one) * expit(other), rel=1e-9)
+def test_log_odds_of_both_are_those_of_the_product_of_probabilities(one, other):
+    probability = expit(both_log_odds(np.array([one]), np.array([other]))[0])
+    assert probability == pytest.approx(expit(one) * expit(other), rel=1e-9)

@@ -21,6 +21,10 @@ TREE = replace(FLAT, tree="tree", nodes=(2, 4), beam=2)
 FORMS = {"flat": FLAT, "tree": TREE}
 
 
+def of_epochs(settings: AttentionXmlSettings, epochs: int) -> AttentionXmlSettings:
+    return replace(settings, training=replace(settings.training, epochs=epochs))
+
+
 def fitted(
     settings: AttentionXmlSettings, work: Workplace | None = None, *, valid: bool = False
 ) -> AttentionXml:

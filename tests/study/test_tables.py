@@ -79,7 +79,7 @@ def test_all_rows_may_be_held_against_one_model(tmp_path):
     assert row(text, "linear", "none")[4:] == ["", ""]
     assert row(text, "twin", "none")[4].endswith(") worse")
     assert row(text, "twin", "gandalf")[4].endswith(") better")
-    assert "from linear without augmentation" in text
+    assert "of linear without augmentation" in text
     assert "PSP@5 gained over linear, by training rows" in text
 
 

@@ -21,9 +21,10 @@ def learnt(folder: Path | None, *, resume: bool = False, mixed: bool = False) ->
     work = Workplace(folder, resume=resume, checkpoint_seconds=0)
     model.fit(tiny_corpus().split(0.2), seed=3, work=work)
     digest = hashlib.sha256()
-    for array in (model.words, model.query_block, model.labels):
+    vectors = model.vectors
+    for array in (vectors.words, vectors.text_layer, vectors.labels):
         digest.update(array.tobytes())
-    return f"{digest.hexdigest()} {model.scale!r}"
+    return f"{digest.hexdigest()} {vectors.scale!r}"
 
 
 if __name__ == "__main__":

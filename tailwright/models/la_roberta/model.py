@@ -9,6 +9,7 @@ from tailwright.heads.shared_mlp import SharedMlpHead
 from tailwright.models import models
 from tailwright.models.la_roberta import CARD, LaRobertaSettings
 from tailwright.models.shared.start import start_at_label_texts, start_biases
+from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.store import FolderReader
@@ -22,9 +23,12 @@ class LaRoberta(TokenModel):
     card = CARD
     Settings = LaRobertaSettings
     settings: LaRobertaSettings
+    texts: TransformerTexts
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        encoder, start = self.new_encoder("tokens", work), self.settings.start
+        chosen, start = self.settings.transformer, self.settings.start
+        self.texts = TransformerTexts.of(chosen, "tokens", self._features, work)
+        encoder = self.texts.encoder
         head = self._head(len(corpus.labels), encoder.width, seed)
         bias = head.bias if isinstance(head, LabelSpecificHead) else head.layers[-1].bias
         start_biases(bias, start.start_bias, corpus)
@@ -33,7 +37,8 @@ class LaRoberta(TokenModel):
         self.network = TokenNetwork(encoder, head)
 
     def rebuild(self, folder: FolderReader, labels: int) -> None:
-        encoder = self.saved_encoder(folder)
+        self.texts = TransformerTexts.load(folder, self.settings.transformer)
+        encoder = self.texts.encoder
         self.network = TokenNetwork(encoder, self._head(labels, encoder.width, 0))
 
     def _head(self, labels: int, width: int, seed: int) -> LabelSpecificHead | SharedMlpHead:
@@ -43,4 +48,4 @@ class LaRoberta(TokenModel):
         return SharedMlpHead(labels, width, chosen.layers, seed=seed, name=name)
 
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
-        return self.transformer_batch_bytes(rows, tokens, self.network.head.labels)
+        return self.texts.batch_bytes(rows, tokens, self.network.head.labels)

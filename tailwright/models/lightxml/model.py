@@ -11,6 +11,7 @@ from tailwright.models import models
 from tailwright.models.lightxml import CARD, LightXmlSettings
 from tailwright.models.lightxml.groups import LabelGroups, label_groups
 from tailwright.models.lightxml.network import GroupedHead
+from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -24,6 +25,7 @@ class LightXml(TokenModel):
     card = CARD
     Settings = LightXmlSettings
     settings: LightXmlSettings
+    texts: TransformerTexts
     groups: LabelGroups | None
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
@@ -31,7 +33,8 @@ class LightXml(TokenModel):
         if chosen.grouped(len(corpus.labels)):
             with work.phase("groups"):
                 self.groups = LabelGroups(label_groups(corpus.train, chosen.top_groups, chosen.leaf, seed))
-        encoder = self.new_encoder("first-of-five", work)
+        self.texts = TransformerTexts.of(chosen.transformer, "first-of-five", self._features, work)
+        encoder = self.texts.encoder
         self.network = TokenNetwork(encoder, self._head(len(corpus.labels), encoder.width, seed), chosen.drop)
 
     def _head(self, labels: int, width: int, seed: int) -> DenseHead | GroupedHead:
@@ -40,7 +43,7 @@ class LightXml(TokenModel):
         return GroupedHead(self.groups, width, self.settings, seed=seed)
 
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
-        return self.transformer_batch_bytes(rows, tokens, self.network.head.labels)
+        return self.texts.batch_bytes(rows, tokens, self.network.head.labels)
 
     def save(self, folder: FolderWriter) -> None:
         super().save(folder)
@@ -56,5 +59,6 @@ class LightXml(TokenModel):
             except ValueError as error:
                 path = folder.path / "groups.npy"
                 raise DamagedFolderError(f"{error}", expected="groups of labels", path=path) from error
-        encoder = self.saved_encoder(folder)
+        self.texts = TransformerTexts.load(folder, self.settings.transformer)
+        encoder = self.texts.encoder
         self.network = TokenNetwork(encoder, self._head(labels, encoder.width, 0), self.settings.drop)

@@ -8,6 +8,7 @@ from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.roberta import CARD, RobertaSettings
 from tailwright.models.shared.start import start_at_label_texts, start_biases
+from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.store import FolderReader
@@ -21,9 +22,12 @@ class Roberta(TokenModel):
     card = CARD
     Settings = RobertaSettings
     settings: RobertaSettings
+    texts: TransformerTexts
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        encoder, start = self.new_encoder("first", work), self.settings.start
+        chosen, start = self.settings.transformer, self.settings.start
+        self.texts = TransformerTexts.of(chosen, "first", self._features, work)
+        encoder = self.texts.encoder
         head = DenseHead(len(corpus.labels), encoder.width, seed=seed, name="roberta/head")
         start_biases(head.bias, start.start_bias, corpus)
         if start.start_labels == "texts":
@@ -31,8 +35,9 @@ class Roberta(TokenModel):
         self.network = TokenNetwork(encoder, head)
 
     def rebuild(self, folder: FolderReader, labels: int) -> None:
-        encoder = self.saved_encoder(folder)
+        self.texts = TransformerTexts.load(folder, self.settings.transformer)
+        encoder = self.texts.encoder
         self.network = TokenNetwork(encoder, DenseHead(labels, encoder.width, seed=0, name="roberta/head"))
 
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
-        return self.transformer_batch_bytes(rows, tokens, len(self.network.head.weight))
+        return self.texts.batch_bytes(rows, tokens, len(self.network.head.weight))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +17,35 @@ from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, RowReader, TextEncoder, TokenReader
 from tailwright.encoders.settings import TransformerSettings, WordSettings
 from tailwright.encoders.shared_tokens import shared_tokens
-from tailwright.encoders.transformer import TransformerEncoder
+from tailwright.encoders.transformer import Kind, TransformerEncoder
+from tailwright.models.shared.memory import reading_bytes, scoring_bytes, transformer_bytes
+from tailwright.models.shared.token_network import TOKENS_A_PASS
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.settings import TrainingSettings
 from tailwright.training.workplace import Workplace
 
 
+@dataclass(frozen=True)
+class Stage:
+    """Which modules learn together, and how."""
+
+    name: str  # behind the model's name
+    rates: Mapping[str, float | None]  # None: frozen
+    training: TrainingSettings
+    frozen_encoder: bool = False
+
+
 class Texts(Protocol):
-    """Texts as a network reads them."""
+    """Texts as a network reads them, and the stages in which that network is trained."""
 
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows: ...
 
     def reader(self, encoder: TextEncoder, tokens: TokenRows, work: Workplace, *, frozen: bool) -> RowReader:
         """What reads these rows while the network learns; `frozen`: while its encoder does not."""
+        ...
+
+    def stages(self, settings: Any) -> list[Stage]:
+        """How a network on such texts is trained; `settings` are the model's."""
         ...
 
     def save(self, folder: FolderWriter) -> None: ...
@@ -57,6 +75,11 @@ class WordTexts:
     def reader(self, encoder: TextEncoder, tokens: TokenRows, work: Workplace, *, frozen: bool) -> RowReader:
         return TokenReader(encoder, tokens)
 
+    def stages(self, settings: Any) -> list[Stage]:
+        words = settings.rate if settings.words.learn_words else None
+        rates = {"encoder": settings.rate, "encoder.words": words, "head": settings.rate}
+        return [Stage("", rates, settings.training)]
+
     def save(self, folder: FolderWriter) -> None:
         self.words.save(folder.sub("words"))
 
@@ -75,6 +98,15 @@ class TransformerTexts:
     settings: TransformerSettings
     features: Path | None = None
 
+    @staticmethod
+    def of(settings: TransformerSettings, kind: Kind, features: Path, work: Workplace) -> TransformerTexts:
+        """Texts that the pretrained encoder of these settings reads."""
+        with work.phase("encoder"):
+            encoder = TransformerEncoder.pretrained(
+                settings.encoder, kind, max_tokens=settings.max_tokens, checkpointing=settings.checkpointing
+            )
+        return TransformerTexts(encoder, settings, features)
+
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
         return shared_tokens(self.encoder.tokenizer, texts, self.encoder.max_tokens)
 
@@ -86,5 +118,30 @@ class TransformerTexts:
             kept = frozen_features(self.encoder, tokens, self.features, precision=self.settings.features)
         return FeatureReader(kept, self.encoder.device)
 
+    def stages(self, settings: Any) -> list[Stage]:
+        """The head alone for `head_epochs`, from features computed once, then both.
+
+        A random head would spoil the encoder (Kumar et al. 2022, linear probing, then fine-tuning).
+        """
+        chosen, training = self.settings, settings.training
+        rates = {"head": chosen.head_rate, "encoder": None if chosen.frozen else chosen.rate}
+        both = Stage("", rates, training, chosen.frozen)
+        if not chosen.head_epochs:
+            return [both]
+        of_head = replace(training, epochs=chosen.head_epochs)
+        return [Stage("/head", {"head": chosen.head_epochs_rate}, of_head, frozen_encoder=True), both]
+
+    def batch_bytes(self, rows: int, tokens: TokenRows, labels: int) -> float:
+        """What a step on so many of these rows holds."""
+        batch = scoring_bytes(rows, labels)
+        if not self.settings.frozen:
+            batch += transformer_bytes(self.encoder, rows, int(tokens.lengths.max(initial=0)))
+        return max(batch, reading_bytes(self.encoder, min(TOKENS_A_PASS, len(tokens.ids))))
+
     def save(self, folder: FolderWriter) -> None:
         self.encoder.save(folder.sub("encoder"))
+
+    @staticmethod
+    def load(folder: FolderReader, settings: TransformerSettings) -> TransformerTexts:
+        """What `save` wrote; the weights of the encoder are still to be loaded."""
+        return TransformerTexts(TransformerEncoder.load(folder.sub("encoder")), settings)

@@ -6,7 +6,6 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,11 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.sequences import TokenRows
 from tailwright.encoders.reading import RowReader
-from tailwright.encoders.settings import TransformerSettings
-from tailwright.encoders.transformer import Kind, TransformerEncoder
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model
-from tailwright.models.shared.memory import reading_bytes, scoring_bytes, training_need, transformer_bytes
-from tailwright.models.shared.texts import Texts, TransformerTexts
-from tailwright.models.shared.token_network import TOKENS_A_PASS, ranked
+from tailwright.models.shared.memory import training_need
+from tailwright.models.shared.texts import Texts
+from tailwright.models.shared.token_network import ranked
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.models.shared.validation import validator
 from tailwright.progress import progress
@@ -45,10 +42,7 @@ from tailwright.training.workplace import Workplace
 class TokenModel(Model):
     """A model whose network reads tokens; `settings.training` says how it is trained.
 
-    Most are a `TokenNetwork`, trained in one phase. A model on a pretrained transformer
-    (`settings.transformer`) has two if `head_epochs` asks for it: the head learns alone from features that
-    are computed once, then both learn; a random head would spoil the encoder (Kumar et al. 2022, linear
-    probing, then fine-tuning).
+    Most are a `TokenNetwork`, trained in the stages that its `texts` have.
     """
 
     settings: Any
@@ -67,15 +61,6 @@ class TokenModel(Model):
     @abstractmethod
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
         """What a step on so many of these rows holds."""
-
-    def rates(self) -> dict[str, float | None]:
-        """The learning rate of each module that is trained."""
-        chosen = self.settings
-        if hasattr(chosen, "transformer"):
-            tuned = chosen.transformer
-            return {"head": tuned.head_rate, "encoder": None if tuned.frozen else tuned.rate}
-        words = chosen.rate if chosen.words.learn_words else None
-        return {"encoder": chosen.rate, "encoder.words": words, "head": chosen.rate}
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         with torch_threads(), ExitStack() as stack:
@@ -98,34 +83,28 @@ class TokenModel(Model):
         rows = min(training.micro_batch or training.batch, len(tokens))
         validates = corpus.valid is not None and len(corpus.valid) > 0
         batch = self.batch_bytes(rows, tokens)
-        return training_need(self.network, self.rates(), training, batch=batch, validates=validates)
+        rates = self.texts.stages(self.settings)[-1].rates
+        return training_need(self.network, rates, training, batch=batch, validates=validates)
 
     def phases(self, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace) -> Sequence[Phase]:
         """How the network is trained on the training rows, whose tokens these are."""
-        training, name = self.settings.training, self.card.name
-        tuned: TransformerSettings | None = getattr(self.settings, "transformer", None)
-
-        def phase(
-            name: str, rates: Mapping[str, float | None], training: TrainingSettings, *, frozen: bool
-        ) -> Phase:
-            reader = self.reader(tokens, work, frozen=frozen)
-            return TokenPhase(
-                name,
-                self.network,
-                reader,
-                corpus.train,
-                Plan.of(training, rates),
-                door=self.hidden_door(corpus, (*reader.mix_points, *self.network.mix_points), seed, work),
-                validate=self.validation(corpus, work, frozen=frozen),
-                watch=self.watching(work, frozen=frozen),
-            )
-
         phases = []
-        if tuned is not None and tuned.head_epochs:
-            of_head = replace(training, epochs=tuned.head_epochs)
-            phases.append(phase(f"{name}/head", {"head": tuned.head_epochs_rate}, of_head, frozen=True))
-        frozen = tuned is not None and tuned.frozen
-        return [*phases, phase(name, self.rates(), training, frozen=frozen)]
+        for stage in self.texts.stages(self.settings):
+            frozen = stage.frozen_encoder
+            reader = self.reader(tokens, work, frozen=frozen)
+            phases.append(
+                TokenPhase(
+                    f"{self.card.name}{stage.name}",
+                    self.network,
+                    reader,
+                    corpus.train,
+                    Plan.of(stage.training, stage.rates),
+                    door=self.hidden_door(corpus, (*reader.mix_points, *self.network.mix_points), seed, work),
+                    validate=self.validation(corpus, work, frozen=frozen),
+                    watch=self.watching(work, frozen=frozen),
+                )
+            )
+        return phases
 
     def reader(self, tokens: TokenRows, work: Workplace, *, frozen: bool = False) -> RowReader:
         """What reads rows of these tokens while the network learns."""
@@ -186,26 +165,3 @@ class TokenModel(Model):
         self.rebuild(folder, labels)
         load_weights(folder, "network", self.network)
         self.network.eval()
-
-    def new_encoder(self, kind: Kind, work: Workplace) -> TransformerEncoder:
-        """The pretrained encoder that the settings name, and `texts` that are read by it."""
-        chosen = self.settings.transformer
-        with work.phase("encoder"):
-            encoder = TransformerEncoder.pretrained(
-                chosen.encoder, kind, max_tokens=chosen.max_tokens, checkpointing=chosen.checkpointing
-            )
-        self.texts = TransformerTexts(encoder, chosen, self._features)
-        return encoder
-
-    def saved_encoder(self, folder: FolderReader) -> TransformerEncoder:
-        """The encoder of a saved model, and `texts` that are read by it."""
-        encoder = TransformerEncoder.load(folder.sub("encoder"))
-        self.texts = TransformerTexts(encoder, self.settings.transformer)
-        return encoder
-
-    def transformer_batch_bytes(self, rows: int, tokens: TokenRows, labels: int) -> float:
-        """What a step of a network on a transformer holds."""
-        encoder, batch = self.network.encoder, scoring_bytes(rows, labels)
-        if not self.settings.transformer.frozen:
-            batch += transformer_bytes(encoder, rows, int(tokens.lengths.max(initial=0)))
-        return max(batch, reading_bytes(encoder, min(TOKENS_A_PASS, len(tokens.ids))))

@@ -24,7 +24,7 @@ GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the column
 DASH = Shown("–")
 MARKS = (
     "Bold: best of its column, and better than every other row beyond noise; underlined: the second then. "
-    "=: within noise of the best of its column; after a difference, of {base}."
+    "=: within noise of the best of its column; after a difference: within noise of {base}."
 )
 
 
