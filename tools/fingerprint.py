@@ -220,7 +220,7 @@ def _digest(array: np.ndarray) -> str:
 def _present_names(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings under the names that this checkout knows them by."""
     kind = models.get(model).Settings
-    present = {}
+    present: dict[str, Any] = {}
     for name, value in settings.items():
         names = (name, RENAMED.get(name, name), name.replace("_", ".", 1))
         known = [(one, value) for one in names if _known(kind, one, value)]
