@@ -18,13 +18,13 @@ demo: $(STAMP) ## install everything and run the demo
 	$(BIN)/tailwright demo
 
 test: $(STAMP) lint types ## install everything, lint, check types, run the tests
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 check: $(STAMP) lint types ## lint, types and the quick tests of what changed, in about a minute
 	$(BIN)/python tools/changed_tests.py
 
 test-slow: $(STAMP) ## the tests that run for minutes
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 lint: $(STAMP) ## ruff
 	$(BIN)/ruff check .

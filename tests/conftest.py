@@ -6,6 +6,12 @@ import importlib.metadata
 import os
 from pathlib import Path
 
+# Tests import torch before `tailwright.kernels`, which would say so too late: idle threads sleep, they do not
+# spin. One of several workers has a core for itself; kernels keep their threads, on which tests rely.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from tiny_encoders import save_reader, save_tiny

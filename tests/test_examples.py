@@ -15,10 +15,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tailwright as tw
+from tailwright import augmentation
+from tailwright import models as models_package
 from tailwright.augmentation import augmenters
 from tailwright.checks import check_augmenter
+from tailwright.checks.corpora import tiny_corpus
+from tailwright.models import models
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -98,11 +104,43 @@ def test_the_comparison_can_fail():
     assert commands("$ a \\\n> b\nout\n$ c") == [("a \\\nb", "out"), ("c", "")]
 
 
-@pytest.mark.parametrize(("name", "place"), [("shout", 0), ("fade", 1)])
-def test_the_augmenters_in_the_docs_pass_the_checks(tmp_path, monkeypatch, name, place):
+def files_in_the_docs() -> list[str]:
+    """The files that the page on extending shows."""
     page = (ROOT / "docs" / "extending.md").read_text()
-    (tmp_path / f"{name}.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[place])
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+@pytest.mark.parametrize(("name", "place"), [("shout", 0), ("fade", 1), ("stir", 2)])
+def test_the_augmenters_in_the_docs_pass_the_checks(tmp_path, monkeypatch, name, place):
+    (tmp_path / f"{name}.py").write_text(files_in_the_docs()[place])
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(augmenters, "_found", {})
     importlib.import_module(name)
     check_augmenter(name)
+
+
+def test_the_model_in_the_docs_learns_with_the_hidden_augmentation_in_the_docs(tmp_path, monkeypatch):
+    folder = tmp_path / "la_lstm"
+    folder.mkdir()
+    *_, stir, card, model = files_in_the_docs()
+    for path, code in (
+        (tmp_path / "stir.py", stir),
+        (folder / "__init__.py", card),
+        (folder / "model.py", model),
+    ):
+        path.write_text(code)
+    for package, registry in ((models_package, models), (augmentation, augmenters)):
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+        monkeypatch.setattr(registry, "_found", dict(registry._found))
+    corpus, settings = tiny_corpus(), {"epochs": 8, "batch": 8, "width": 32, "hidden": 16, "rate": 0.01}
+    plain, mixed = (
+        tw.train(corpus, "la-lstm", augment=augment, settings=settings) for augment in ([], ["stir"])
+    )
+    assert min(tw.evaluate(run, corpus.train)["P@1"] for run in (plain, mixed)) > 50
+    texts = corpus.train.texts
+    assert not np.array_equal(plain.model.predict(texts, 3).scores, mixed.model.predict(texts, 3).scores)
+    mixed.save(tmp_path / "run")
+    loaded = tw.load(tmp_path / "run")
+    assert np.array_equal(loaded.model.predict(texts, 3).scores, mixed.model.predict(texts, 3).scores)
+    for module in ("models.la_lstm", "models.la_lstm.model", "augmentation.stir"):
+        del sys.modules[f"tailwright.{module}"]

@@ -207,7 +207,9 @@ def within(
     taken: dict[str, float] = {}
     for test, of_test in seconds.items():
         taken[_file(test)] = taken.get(_file(test), 0) + (of_test if of_test <= slowest else 0)
-    kept, left_out, total = [], [], 0.0
+    kept: list[str] = []
+    left_out: list[str] = []
+    total = 0.0
     for files in (closest, others):
         for file in sorted(files, key=lambda name: taken.get(name, UNKNOWN_SECONDS)):
             total += taken.get(file, UNKNOWN_SECONDS)

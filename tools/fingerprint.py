@@ -110,9 +110,14 @@ CASES = {
 
 # Settings whose name changed by more than a dot in the place of the first underscore.
 RENAMED = {
-    "shortlist": ("shortlist.size",),
-    "candidates": ("candidates.size", "extreme.candidates"),
+    "shortlist": "shortlist.size",
+    "centroid_neighbours": "shortlist.centroids",
+    "point_neighbours": "shortlist.points",
+    "candidates": "candidates.size",
+    "random_labels": "candidates.random",
 }
+# What became of a setting that is no more.
+REPLACED = {"rerank": ("rerank.epochs", 0)}
 
 
 def main() -> int:
@@ -215,11 +220,11 @@ def _digest(array: np.ndarray) -> str:
 def _present_names(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings under the names that this checkout knows them by."""
     kind = models.get(model).Settings
-    present = {}
+    present: dict[str, Any] = {}
     for name, value in settings.items():
-        nested = name.replace("_", ".", 1)
-        candidates = [name, *RENAMED.get(name, ()), nested, *RENAMED.get(nested, ())]
-        present[next((one for one in candidates if _known(kind, one, value)), name)] = value
+        names = (name, RENAMED.get(name, name), name.replace("_", ".", 1))
+        known = [(one, value) for one in names if _known(kind, one, value)]
+        present |= [*known, REPLACED.get(name, (name, value))][:1]
     return present
 
 
@@ -247,14 +252,13 @@ def _difference(before: dict[str, Any] | None, after: dict[str, Any], tolerance:
         if before[name] != after[name]:
             return f"not comparable: {name} was {before[name]}, is {after[name]}"
     digests = [name for name in DIGESTS if before[name] != after[name]]
-    if not digests:
-        return "same"
     moved = [
         f"{name} {before[name]:.2f} -> {after[name]:.2f}" for name in METRICS if before[name] != after[name]
     ]
+    if not digests and not moved:
+        return "same"
     far = any(abs(before[name] - after[name]) > tolerance for name in METRICS)
-    metrics = "; " + ", ".join(moved) if moved else ""
-    return f"{'DIFFERENT' if far else 'close'}: {', '.join(digests)}{metrics}"
+    return f"{'DIFFERENT' if far else 'close'}: {', '.join([*digests, *moved])}"
 
 
 if __name__ == "__main__":

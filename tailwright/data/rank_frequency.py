@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-=======
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
->>>>>>> base
 import numpy as np
 
 
@@ -49,45 +41,3 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
     axis = f"1{last:>{width - 1}}"
     lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows per label (log)")
     return "\n".join(lines)
-<<<<<<< HEAD
-=======
-
-
-def draw_png(counts: np.ndarray, path: str | Path, title: str, tail: int = 5, head: int = 50) -> None:
-    """The same curve as a picture, with the tail and the head shaded."""
-    curve = rank_frequency(counts)
-    ranks = np.arange(1, len(curve) + 1)
-    with saved_axes(path, 7, 4.2) as axes:
-        axes.loglog(ranks, curve, color="#1f4e79", linewidth=2)
-        slices = {"head": curve > head, "torso": (curve > tail) & (curve <= head), "tail": curve <= tail}
-        for (name, inside), colour in zip(slices.items(), ("#d9e8f6", "#eef3f8", "#fbe9dd"), strict=True):
-            if inside.any():
-                left, right = ranks[inside][0], ranks[inside][-1]
-                axes.axvspan(max(left - 0.5, 0.8), right + 0.5, color=colour, zorder=0)
-                middle = np.sqrt(max(left - 0.5, 0.8) * (right + 0.5))
-                axes.text(middle, 0.95, f"{name}\n{inside.sum():,}", ha="center", va="top",
-                          transform=axes.get_xaxis_transform())  # fmt: skip
-        axes.set(xlabel="label rank", ylabel="training rows", title=title, xlim=(0.8, None))
-
-
-@contextmanager
-def saved_axes(path: str | Path, width: float, height: float) -> Iterator[Any]:
-    """Axes of matplotlib to draw on, saved as PNG, SVG or PDF when the block ends."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot") from error
-    path = Path(path)
-    if path.suffix.lower() not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"found {path.suffix or 'no suffix'}", expected=".png, .svg or .pdf", path=path)
-    with mpl.rc_context({"font.size": 10}):
-        figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        yield axes
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", path=path) from error
->>>>>>> base

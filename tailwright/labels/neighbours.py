@@ -8,10 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import row_ids
-<<<<<<< HEAD
-=======
-from tailwright.data.rank_frequency import saved_axes
->>>>>>> base
 from tailwright.labels.annotations import soft_annotations
 
 
@@ -44,17 +40,3 @@ def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
     """(labels,) the number of rows that each label shares with `label`."""
     with_label = row_ids(targets)[targets.indices == label]
     return np.bincount(targets[with_label].indices, minlength=targets.shape[1])
-<<<<<<< HEAD
-=======
-
-
-def draw_neighbours(names: Sequence[str], shares: Sequence[float], path: str | Path, title: str) -> None:
-    """Draw bars of a label's neighbours, the strongest on top, as PNG, SVG or PDF."""
-    places = np.arange(len(names))[::-1]
-    # A dollar sign would start a formula.
-    shown = [(name if len(name) <= 40 else name[:39] + "…").replace("$", r"\$") for name in names]
-    with saved_axes(path, 7, 1.3 + 0.32 * max(len(names), 1)) as axes:
-        axes.barh(places, shares, color="#1f4e79")
-        axes.set_yticks(places, shown)
-        axes.set(xlabel="visits over visits to the label itself", title=title.replace("$", r"\$"))
->>>>>>> base

@@ -130,20 +130,14 @@ def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
 
 def check_door(model: str, method: AugmenterCard) -> None:
     """Refuse a model without the door that an augmentation needs, and name those that have it."""
-    if _has_door(model, method):
+    if models.card(model).takes(method):
         return
-    able = [name for name in models.names() if _has_door(name, method)]
+    able = [name for name in models.names() if models.card(name).takes(method)]
     door = f"the {method.door} door"
     if method.mix_points:
         door += f", at {' or '.join(method.mix_points)}"
     refusal = f"{model} cannot be trained with {method.name}, which enters at {door}"
     raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
-
-
-def _has_door(model: str, method: AugmenterCard) -> bool:
-    card = models.card(model)
-    meets = not method.mix_points or set(method.mix_points) & set(card.mix_points)
-    return method.door in card.doors and bool(meets)
 
 
 def _workplace(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team) -> Workplace:

@@ -102,7 +102,7 @@ def alone(place: Path) -> Iterator[bool]:
         path.parent.mkdir(parents=True, exist_ok=True)
         _wait_for(lock, place)
         locked = True
-    except OSError:  # no folder or no locks: whoever wants it makes it, and one of the results is kept
+    except OSError:  # no folder or no locks: every process makes it, and one of the results is kept
         with suppress(OSError):
             path.unlink()
     try:

@@ -109,7 +109,7 @@ def _locked_sibling(target: Path) -> tuple[Path, int]:
         # Until it is locked, another writer may think its writer dead and remove it.
         with suppress(FileNotFoundError):
             lock = _open_folder(staged)
-            # On a disk without locks no sibling can be told to be dead, so none is ever removed.
+            # On a disk without locks nobody can tell that a writer is dead, so no sibling is ever removed.
             with suppress(OSError):
                 lock_descriptor(lock)
             if staged.exists():

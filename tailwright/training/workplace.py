@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tailwright.store import FolderReader, FolderWriter, open_folder, writing
+if TYPE_CHECKING:  # heavy: models are listed without it
+    from tailwright.store import FolderReader, FolderWriter
 
 
 class Workplace:
@@ -80,6 +81,8 @@ class Workplace:
             return
         if not now and time.monotonic() - self._last_checkpoint < self.checkpoint_seconds:
             return
+        from tailwright.store import writing
+
         with writing(self.folder / "checkpoint", kind="checkpoint", overwrite=True) as folder:
             save(folder)
         self._last_checkpoint = time.monotonic()
@@ -88,6 +91,8 @@ class Workplace:
         """The checkpoint to resume from, if there is one and this fit resumes."""
         if not self.resume or self.reads is None or not (self.reads / "checkpoint").exists():
             return None
+        from tailwright.store import open_folder
+
         return open_folder(self.reads / "checkpoint", kind="checkpoint")
 
 

@@ -70,11 +70,11 @@ class TfIdf:
     ) -> tuple[TfIdf, sparse.csr_array]:
         """`fit`, and the matrix of the same texts; they are tokenised only once."""
         fitted, tokens = _fitted(tokenise(texts, threads=threads), settings, threads)
-        return fitted, fitted._weighed(tokens, threads)
+        return fitted, fitted._weighted(tokens, threads)
 
     def transform(self, texts: Texts, *, threads: int | None = None) -> sparse.csr_array:
         """(texts, columns) CSR float32 with sorted indices; a text without a known word is an empty row."""
-        return self._weighed(tokenise(texts, self._table, threads=threads), threads)
+        return self._weighted(tokenise(texts, self._table, threads=threads), threads)
 
     def save(self, folder: FolderWriter) -> None:
         """Write settings, vocabulary and frequencies."""
@@ -99,7 +99,7 @@ class TfIdf:
     def _table(self) -> WordTable:
         return WordTable(self.vocabulary)
 
-    def _weighed(self, tokens: Tokens, threads: int | None) -> sparse.csr_array:
+    def _weighted(self, tokens: Tokens, threads: int | None) -> sparse.csr_array:
         """The matrix of these tokens, whose ids are columns."""
         ids, offsets = tokens.ids, tokens.offsets
         blocks = run_blocks(

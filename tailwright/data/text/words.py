@@ -128,7 +128,7 @@ def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """`array` made read-only: numba compiles kernels anew for writeable inputs, so all are read-only."""
+    """`array` made read-only: numba compiles a kernel again for writeable inputs."""
     array.flags.writeable = False
     return array
 
