@@ -43,6 +43,7 @@ from tailwright.training.optimisers import Optimisers
 from tailwright.training.workplace import Workplace
 
 MODELS = ("attentionxml", "la-roberta", "roberta", "lightxml", "xml-cnn")
+FLAT = {"attentionxml": {"tree": "flat"}, "lightxml": {"groups": "flat"}}
 STAGES = (
     "data",
     "encoder forward",
@@ -57,9 +58,7 @@ OPERATORS = 3
 def flat_model(name: str, options: argparse.Namespace) -> Any:
     """The model in the form that scores all labels at once."""
     kind: Any = models.get(name)
-    settings: dict[str, Any] = {"attentionxml": {"tree": "flat"}, "lightxml": {"groups": "flat"}}.get(
-        name, {}
-    )
+    settings = dict(FLAT.get(name, {}))
     if hasattr(kind.Settings(), "transformer"):
         settings |= {"encoder": options.encoder, "max_tokens": options.max_tokens}
     return kind(settings_from(kind.Settings, settings))
