@@ -54,6 +54,7 @@ class Turns:
 def train_ours(folder: Path) -> None:
     """Our side, in the same turns as `attentionxml_peer.py`."""
     from tailwright.models import models
+    from tailwright.settings import settings_from
     from tailwright.training.workplace import Workplace
 
     turns = Turns()
@@ -69,7 +70,7 @@ def train_ours(folder: Path) -> None:
     asked = json.loads((folder / "settings.json").read_text())
     corpus = Corpus.load(folder / "corpus")
     kind = models.get("attentionxml")
-    model = kind(kind.Settings(**settings_of_ours(asked)))
+    model = kind(settings_from(kind.Settings, settings_of_ours(asked)))
     # The turn that follows the last epoch is the prediction's.
     model.fit(corpus, seed=asked["seed"], work=InTurns())
     peak = common.peak_rss_bytes() / 2**20

@@ -17,6 +17,7 @@ import torch
 from text_rows import DATASET, some_rows
 
 from tailwright.encoders import dropout
+from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.streams import stream
 
@@ -30,12 +31,13 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
-    encoder = TransformerEncoder.pretrained("minilm", "first", max_tokens=options.max_tokens)
+    encoder = TransformerEncoder.pretrained("minilm", "first", max_tokens=options.max_tokens).train()
     texts = some_rows(options.rows).train.texts
     batch = encoder.tokenizer.rows(texts, encoder.max_tokens).batch(np.arange(options.rows))
 
     def ours() -> None:
-        encoder(batch, stream(0, "batch")).square().sum().backward()
+        with drawing_from(stream(0, "batch")):
+            encoder(batch).states.square().sum().backward()
 
     def torchs() -> None:
         with mock.patch.object(dropout, "quick_masks", return_value=nullcontext()):

@@ -22,16 +22,20 @@ from typing import Any
 import common
 import numpy as np
 import torch
-from tailwright.models.shared.text_network import FlatPhase
 from text_rows import DATASET, some_rows
 
 from tailwright.data import Corpus
 from tailwright.data.text.sequences import TokenRows
+from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.frozen_features import frozen_features
-from tailwright.encoders.reading import FeatureReader, Read, RowReader, read
+from tailwright.encoders.mixing import Mixing
+from tailwright.encoders.reading import FeatureReader, RowReader
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.models import models
+from tailwright.models.shared.token_phase import TokenPhase
+from tailwright.settings import settings_from
 from tailwright.training.loop import run_phases
+from tailwright.training.phases import Plan
 from tailwright.training.workplace import Workplace
 
 MODELS = ("roberta", "lightxml", "la-roberta")
@@ -43,14 +47,17 @@ class AnewReader:
 
     encoder: TransformerEncoder
     tokens: TokenRows
+    mix_points = ("output",)
 
     @property
     def lengths(self) -> np.ndarray:
         return self.tokens.lengths
 
     @torch.no_grad()
-    def __call__(self, rows: np.ndarray, random: np.random.Generator | None = None) -> Read:
-        return read(self.encoder, self.tokens.batch(rows))
+    def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded:
+        self.encoder.eval()  # training the network turns dropout on
+        encoded: Encoded = self.encoder(self.tokens.batch(rows))
+        return encoded
 
 
 def epochs_of(
@@ -59,18 +66,21 @@ def epochs_of(
     """One epoch of either way, and what is known of the features."""
     kind: Any = models.get(name)
     chosen = {"encoder": options.encoder, "max_tokens": options.max_tokens, "frozen": True, "epochs": 1}
-    model = kind(kind.Settings(**chosen))
-    network = model.new_network(corpus, seed=0, work=Workplace())
-    tokens, encoder = model.tokens(corpus.train.texts), model.encoder
+    model = kind(settings_from(kind.Settings, chosen))
+    model._features = folder
+    model.build(corpus, seed=0, work=Workplace())
+    network, tokens = model.network, model.texts.tokens(corpus.train.texts)
+    encoder = network.encoder
     started = time.perf_counter()
     features = frozen_features(encoder, tokens, folder)
     making = time.perf_counter() - started
     readers = {"kept": FeatureReader(features, encoder.device), "anew": AnewReader(encoder, tokens)}
-    plan = model.settings.plan(model.rates(network))
+    (stage,) = model.texts.stages(model.settings)
+    plan = Plan.of(stage.training, stage.rates)
 
     def epoch(reader: RowReader) -> Callable[[], None]:
-        phase = FlatPhase(name, reader, network.output, corpus.train, plan, device=encoder.device)
-        return lambda: run_phases(network.parts(), [phase], seed=0)
+        phase = TokenPhase(name, network, reader, corpus.train, plan)
+        return lambda: run_phases(network, [phase], seed=0)
 
     facts = {
         "tokens_a_row": round(float(tokens.lengths.mean()), 1),

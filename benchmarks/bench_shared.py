@@ -19,7 +19,6 @@ import common
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
-from tailwright.models.astec.clusters import cluster_count, label_clusters, label_vectors
 
 import tailwright as tw
 from tailwright.augmentation import augment
@@ -30,8 +29,10 @@ from tailwright.data import Corpus
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings
+from tailwright.heads.shortlist_settings import ClusterSettings
 from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_tree
+from tailwright.labels.surrogate_clusters import cluster_count, label_clusters, label_vectors
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
 from tailwright.store import FolderReader, FolderWriter
@@ -48,10 +49,13 @@ def works(corpus: Corpus) -> Mapping[str, Callable[[], object]]:
     matrix = TfIdf.fit_transform(train.texts)[1]
     labels = np.flatnonzero(corpus.labels.counts).astype(np.int32)
     of_rows = pifa(train.targets, matrix)[labels]
+    chosen = ClusterSettings()
+    smoothing = chosen.smoothing
+    graph = GraphSettings(smoothing.steps, smoothing.restart, smoothing.top, smoothing.head_cut)
     smooth = label_vectors(
-        train, matrix, rows="original", steps=50, restart=0.2, top=10, dense_from=5000, seed=0
+        train, matrix, rows=chosen.rows, graph=graph, most_rows=smoothing.most_rows, seed=0
     )
-    clusters = cluster_count(len(labels), 65_536)
+    clusters = cluster_count(len(labels), chosen.count, chosen.labels_each)
     return {
         "label graph": lambda: annotations_of(corpus, GraphSettings(), threshold=0.1),
         "gandalf rows": lambda: augment(corpus, "gandalf"),

@@ -1,4 +1,4 @@
-"""Where the time of training goes in the models that read long texts: shares of a step, by part.
+"""Where the time of training goes in the models that read long texts: shares of a step, by stage.
 
     .venv/bin/python benchmarks/bench_text_models.py [--models NAME ...] [--labels carried all] [--rows 3000]
         [--steps 3] [--max-tokens 512] [--threads 2] [--quick]
@@ -9,42 +9,42 @@ where the head begins, so that the backward passes of head and encoder are told 
 computed along with the loss, and are in `head forward`. Checkpoints, averages and validation are not in a
 step.
 
-| part | is |
+| stage | is |
 |---|---|
 | data | ids of a batch padded, its targets looked up |
 | encoder forward, encoder backward | all up to what the head reads, word vectors included |
 | head forward, head backward | scores and loss of all labels |
 | optimiser | clipping and Adam, over all weights |
 
-`operators` are the three of each part with the most time of their own, in shares of the part.
+`operators` are the three of each stage with the most time of their own, in shares of the stage.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import common
 import numpy as np
 import torch
-from tailwright.models.attentionxml.forms import FlatAttention
-from tailwright.models.shared.encoder_settings import EncoderSettings
-from tailwright.models.shared.text_network import FlatNetwork, FlatPhase
 from text_rows import DATASET, some_rows
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from tailwright.data import Corpus
-from tailwright.encoders.reading import read
+from tailwright.encoders.dropout import drawing_from
+from tailwright.encoders.encoded import Encoded
 from tailwright.models import models
+from tailwright.models.shared.token_phase import TokenPhase
+from tailwright.settings import settings_from
 from tailwright.training.batches import batch_stream
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.workplace import Workplace
 
 MODELS = ("attentionxml", "la-roberta", "roberta", "lightxml", "xml-cnn")
-PARTS = (
+FLAT = {"attentionxml": {"tree": "flat"}, "lightxml": {"groups": "flat"}}
+STAGES = (
     "data",
     "encoder forward",
     "head forward",
@@ -57,25 +57,25 @@ OPERATORS = 3
 
 def flat_model(name: str, options: argparse.Namespace) -> Any:
     """The model in the form that scores all labels at once."""
-    if name == "attentionxml":
-        return FlatAttention()
     kind: Any = models.get(name)
-    chosen = kind.Settings(groups="flat") if name == "lightxml" else kind.Settings()
-    if isinstance(chosen, EncoderSettings):
-        chosen = replace(chosen, encoder=options.encoder, max_tokens=options.max_tokens)
-    return kind(chosen)
+    settings = dict(FLAT.get(name, {}))
+    if hasattr(kind.Settings(), "transformer"):
+        settings |= {"encoder": options.encoder, "max_tokens": options.max_tokens}
+    return kind(settings_from(kind.Settings, settings))
 
 
 class Training:
-    """A model in training, whose steps name their parts to the profiler."""
+    """A model in training, whose steps name their stages to the profiler."""
 
     def __init__(self, name: str, corpus: Corpus, options: argparse.Namespace) -> None:
         model, work = flat_model(name, options), Workplace()
-        self.network: FlatNetwork = model.new_network(corpus, seed=0, work=work)
-        self.tokens = model.tokens(corpus.train.texts)
-        phases: Sequence[FlatPhase] = model.phases(self.network, self.tokens, corpus, seed=0, work=work)
-        (self.phase,) = phases
-        self.optimisers = Optimisers(self.network.parts(), self.phase.plan)
+        model._features = Path()  # which are not asked for
+        model.build(corpus, seed=0, work=work)
+        self.network = model.network.train()
+        self.tokens = model.texts.tokens(corpus.train.texts)
+        self.phase: TokenPhase
+        (self.phase,) = model.phases(self.tokens, corpus, seed=0, work=work)
+        self.optimisers = Optimisers(self.network, self.phase.plan)
         self.order = self.phase.prepare(0, 0)["order"]
 
     def rows(self, number: int) -> np.ndarray:
@@ -83,19 +83,19 @@ class Training:
         return self.order[number * batch : (number + 1) * batch]
 
     def step(self, number: int) -> None:
-        network, rows = self.network, self.rows(number)
-        random = batch_stream(0, self.phase.name, number, 0)
+        rows = self.rows(number)
         with record_function("data"):
             batch, targets = self.tokens.batch(rows), self.phase.targets(rows)
-        with record_function("encoder forward"):
-            found = read(network.encoder, batch, random)
-        below = found.states.detach().requires_grad_()
-        with record_function("head forward"):
-            loss = network.output.loss(replace(found, states=below), targets, random)
+        with drawing_from(batch_stream(0, self.phase.name, number, 0)):
+            with record_function("encoder forward"):
+                encoded = self.network.encoder(batch)
+            below = encoded.states.detach().requires_grad_()
+            with record_function("head forward"):
+                loss = self.network(Encoded(below, encoded.mask), targets)
         with record_function("head backward"):
             loss.backward()
         with record_function("encoder backward"):
-            found.states.backward(below.grad)
+            encoded.states.backward(below.grad)
         with record_function("optimiser"):
             self.optimisers.step(1.0)
 
@@ -106,14 +106,14 @@ def measured(name: str, corpus: Corpus, options: argparse.Namespace) -> dict[str
     with profile(activities=[ProfilerActivity.CPU]) as found:
         for number in range(1, options.steps + 1):
             training.step(number)
-    spent = dict.fromkeys(PARTS, 0.0)
-    own: dict[str, dict[str, float]] = {part: defaultdict(float) for part in PARTS}
+    spent = dict.fromkeys(STAGES, 0.0)
+    own: dict[str, dict[str, float]] = {stage: defaultdict(float) for stage in STAGES}
     for event in found.events():
         if event.name in spent:
             spent[event.name] += event.cpu_time_total
-        part = _part_of(event)
-        if part is not None:
-            own[part]["outside torch" if event.name == part else event.name] += event.self_cpu_time_total
+        stage = _stage_of(event)
+        if stage is not None:
+            own[stage]["outside torch" if event.name == stage else event.name] += event.self_cpu_time_total
     whole = sum(spent.values())
     rows = [training.rows(number) for number in range(1, options.steps + 1)]
     lengths = training.tokens.lengths[np.concatenate(rows)]
@@ -122,14 +122,14 @@ def measured(name: str, corpus: Corpus, options: argparse.Namespace) -> dict[str
         "tokens_a_row": round(float(lengths.mean()), 1),
         "seconds_a_step": round(whole / 1e6 / options.steps, 3),
         "rows_a_second": round(len(lengths) / (whole / 1e6), 2),
-        "shares": {part: round(taken / whole, 3) for part, taken in spent.items()},
-        "operators": {part: _largest(own[part], spent[part]) for part in PARTS},
+        "shares": {stage: round(taken / whole, 3) for stage, taken in spent.items()},
+        "operators": {stage: _largest(own[stage], spent[stage]) for stage in STAGES},
     }
 
 
-def _part_of(event: Any) -> str | None:
-    """The part of a step that an operator ran in."""
-    while event is not None and event.name not in PARTS:
+def _stage_of(event: Any) -> str | None:
+    """The stage of a step that an operator ran in."""
+    while event is not None and event.name not in STAGES:
         event = event.cpu_parent
     return None if event is None else str(event.name)
 

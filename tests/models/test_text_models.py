@@ -19,6 +19,7 @@ from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import empty_pairs, pairs_from_lists
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
+from tailwright.models.shared import token_model
 from tailwright.runs import Ensemble, Run
 from tailwright.training.phases import Phase
 
@@ -46,7 +47,7 @@ def phase_of(model, corpus: Corpus, monkeypatch) -> Phase:
     """The one phase by which the model would learn."""
     found: list[Phase] = []
     with monkeypatch.context() as patch:
-        patch.setattr("tailwright.training.loop.run_phases", lambda parts, phases, **_: found.extend(phases))
+        patch.setattr(token_model, "run_phases", lambda network, phases, **_: found.extend(phases))
         model.fit(corpus, seed=1)
     (phase,) = found
     return phase
@@ -98,22 +99,24 @@ def test_soft_targets_weights_and_ignored_pairs_reach_the_loss_as_they_are(name,
     model = new(name, tiny_reader, **still)
     phase = phase_of(model, Corpus(data, tiny_corpus().labels), monkeypatch)
     batch = np.array([7, 0, 3, 9])
-    found = phase.loss(batch, np.random.default_rng(1), {}).item()
+    model.network.train()
+    loss = phase.loss(batch, np.random.default_rng(1), phase.prepare(0, 1)).item()
+    model.network.eval()
     scores = all_scores(model, texts)
-    each = (np.logaddexp(0, scores) - targets * scores) * ~ignored * weights[:, None]
-    assert found == pytest.approx(each[batch].mean(), rel=1e-5)
+    losses = (np.logaddexp(0, scores) - targets * scores) * ~ignored * weights[:, None]
+    assert loss == pytest.approx(losses[batch].mean(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", FROZEN)
 def test_a_frozen_encoder_reads_every_row_once(name, tiny_reader, tmp_path, monkeypatch):
     read: list[int] = []
-    features = TransformerEncoder._features
+    forward = TransformerEncoder.forward
 
-    def counted(self, ids, mask):
-        read.append(len(ids))
-        return features(self, ids, mask)
+    def counted(self, batch, mixing=None):
+        read.append(len(batch))
+        return forward(self, batch, mixing)
 
-    monkeypatch.setattr(TransformerEncoder, "_features", counted)
+    monkeypatch.setattr(TransformerEncoder, "forward", counted)
     corpus = tiny_corpus(40).split(0.25)
     model = new(name, tiny_reader, epochs=4)
     model.watch = {"train": corpus.train}
@@ -129,17 +132,17 @@ def test_a_frozen_encoder_reads_every_row_once(name, tiny_reader, tmp_path, monk
 
 @pytest.mark.parametrize("name", FROZEN)
 def test_a_frozen_encoder_stays_as_it_was(name, tiny_reader, trained):
-    before = TransformerEncoder.pretrained(tiny_reader, trained[name].model.kind)
-    assert trained[name].model.encoder.identity() == before.identity()
+    encoder = trained[name].model.network.encoder
+    assert encoder.identity() == TransformerEncoder.pretrained(tiny_reader, encoder.kind).identity()
 
 
 @pytest.mark.parametrize("name", [name for name in ENCODED if name not in FROZEN])
 def test_a_live_encoder_is_trained(name, tiny_reader, trained):
-    before = TransformerEncoder.pretrained(tiny_reader, trained[name].model.kind)
-    assert trained[name].model.encoder.identity() != before.identity()
+    encoder = trained[name].model.network.encoder
+    assert encoder.identity() != TransformerEncoder.pretrained(tiny_reader, encoder.kind).identity()
 
 
-def test_two_runs_are_summed_as_chances_by_an_ensemble(trained):
+def test_two_runs_are_summed_as_probabilities_by_an_ensemble(trained):
     corpus = tiny_corpus()
     runs = trained["xml-cnn"], trained["la-roberta"]
     top = Ensemble(runs).top(corpus.train.texts, 5)

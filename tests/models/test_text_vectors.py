@@ -20,8 +20,9 @@ SMALL = {
         "shortlist.points": 3,
     },
     "twin": {"width": 8, "epochs": 1},
+    "attentionxml": {"width": 8, "hidden": 4, "layers": (6,), "epochs": 1, "tree": "flat"},
 }
-WIDTH = {"astec": 16, "twin": 8}
+WIDTH = {"astec": 16, "twin": 8, "attentionxml": 8}
 
 
 @pytest.mark.parametrize("model", SMALL)
@@ -51,7 +52,7 @@ def test_more_texts_than_a_block_keep_their_order() -> None:
     assert np.allclose(model.text_vectors(texts), np.tile(few, (40, 1)), atol=1e-6)
 
 
-def test_a_model_without_an_encoder_has_none() -> None:
-    corpus = tiny_corpus()
-    for name, settings in (("linear", {"trees": 1}), ("popularity", {})):
+def test_a_model_without_one_encoder_for_all_labels_has_none() -> None:
+    corpus, tree = tiny_corpus(), {**SMALL["attentionxml"], "tree": "tree", "max_leaf": 3}
+    for name, settings in (("linear", {"trees": 1}), ("popularity", {}), ("attentionxml", tree)):
         assert tw.train(corpus, name, settings=settings).model.text_vectors(["apple"]) is None
