@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailwright.cli.inspect import show_report
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ CAVEAT = (
 )
 
 
+@command
 def demo(
+    out: Output,
     size: Annotated[
         int | None,
         typer.Option("--size", min=200, help="About how many rows.", show_default="all, about 110,000"),
@@ -33,10 +35,6 @@ def demo(
         str, typer.Option("--report", metavar="PATH", help="The HTML report to write; `none` for none.")
     ] = "demo-report.html",
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Train on a corpus made from WordNet (synset -> related synsets), without and with augmentation.
 
@@ -44,9 +42,6 @@ def demo(
     whose predictions changed; writes all of it into one HTML file. About two minutes on two cores. The corpus
     is kept in the cache folder, so a second run starts at once.
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.cli.demo_report import demo_page
     from tailwright.cli.demo_story import MODELS, compare_twins, measure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output, cut
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tailwright.study.quality.figures import MethodQuality
 
 
+@command
 def quality(
+    out: Output,
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
     ],
@@ -33,10 +35,6 @@ def quality(
     ),
     count: Annotated[int, typer.Option("--examples", min=0, help="Pairs to show of each method.")] = 9,
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Variety, repetition, length and nearness to their sources of new rows, and pairs to read.
 
@@ -45,9 +43,6 @@ def quality(
 
     Example: `tailwright quality data2/ --method eda --run runs/plain`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.study.page.html import refuse_unwritable, write_page
     from tailwright.study.quality.figures import quality_of
