@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailwright.cli.options import command
-from tailwright.cli.output import Output, cut
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.study.compare.two_runs import LabelChange, TwoRuns
@@ -68,7 +69,7 @@ def _show_labels(out: Output, what: str, changes: list[LabelChange]) -> None:
         out.text(f"No label {what}.")
         return
     rows = [
-        [cut(one.name, 60), f"{one.before:g}", f"{one.after:g}", f"{one.there:g}", f"{one.train_rows:,}"]
+        [short(one.name, 60), f"{one.before:g}", f"{one.after:g}", f"{one.there:g}", f"{one.train_rows:,}"]
         for one in changes
     ]
     out.table(

@@ -10,7 +10,8 @@ import typer
 
 from tailwright.cli.inspect import show_report
 from tailwright.cli.options import Seed, command
-from tailwright.cli.output import Output, cut
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.cli.demo_story import Trial, TwinComparison
@@ -122,7 +123,7 @@ def show_examples(out: Output, comparison: TwinComparison, test_rows: int) -> No
         out.text("What twin says of them without and with gandalf (* is right):")
     for example in comparison.examples:
         out.text()
-        out.text(f"  {cut(example.text)}")
+        out.text(f"  {short(example.text, 90)}")
         for name, guesses in (("without", example.before), ("with", example.after)):
             labels = "; ".join(f"*{guess.name}" if guess.right else guess.name for guess in guesses)
             out.text(f"    {name:<7} -> {labels or 'nothing'}")

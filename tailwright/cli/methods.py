@@ -11,7 +11,9 @@ from tailwright.cli.options import command
 from tailwright.cli.output import Output
 from tailwright.settings import settings_table
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them, to see all of its settings.")]
+Name = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="One of them, to see all of its settings.")
+]
 
 
 @command

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailwright.cli.options import Seed, command
-from tailwright.cli.output import Output, cut
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.study.quality.examples import Guess
@@ -106,7 +107,7 @@ def _show(out: Output, quality: MethodQuality) -> None:
 
 
 def _line(out: Output, name: str, text: str, guesses: tuple[Guess, ...] = ()) -> None:
-    out.text(f"  {name:7}  {cut(' '.join(text.split()), 100)}")
+    out.text(f"  {name:7}  {short(' '.join(text.split()), 100)}")
     if guesses:
         said = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
-        out.text(f"  {'':7}  -> {cut(said, 100)}")
+        out.text(f"  {'':7}  -> {short(said, 100)}")
