@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -23,8 +22,6 @@ from typing import Any, TypeVar
 from tailwright.errors import InputError, quoted
 from tailwright.registry import unknown
 
-_MEANING = re.compile(r"^\s*\| (`[^|]*`) \| (.*) \|\s*$", re.MULTILINE)
-_NAME = re.compile(r"`([a-z_]+)`")
 _NAME_OF_TYPE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 AnySettings = TypeVar("AnySettings")
@@ -163,7 +160,7 @@ def _listed(settings: Any, prefix: str) -> Iterator[Setting]:
         if dataclasses.is_dataclass(value):
             yield from _listed(value, f"{prefix}{field.name}.")
         else:
-            meaning = field.metadata.get("meaning") or _documented(type(settings)).get(field.name, "")
+            meaning = field.metadata.get("meaning", "")
             yield Setting(f"{prefix}{field.name}", value, meaning, _takes(field, hints[field.name]))
 
 
@@ -177,16 +174,6 @@ def _takes(field: dataclasses.Field[Any], hint: Any) -> str:
     if type(None) in kinds:
         words.append("none")
     return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
-def _documented(kind: type) -> dict[str, str]:
-    """Meanings out of the docstring's table, for settings that do not have them on their fields yet."""
-    return {
-        name: meaning
-        for base in reversed(kind.__mro__)
-        for names, meaning in _MEANING.findall(base.__dict__.get("__doc__") or "")
-        for name in _NAME.findall(names)
-    }
 
 
 def settings_from(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySettings:
@@ -215,8 +202,10 @@ def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
     within: dict[str, dict[str, Any]] = {}
     for given, value in values.items():
         name, _, inner = _path(settings, given).partition(".")
-        if name not in names or (inner and not dataclasses.is_dataclass(hints[name])):
+        if name not in names:
             raise InputError(unknown("setting", given, [*names, *_short_names(settings)]))
+        if inner and not dataclasses.is_dataclass(hints[name]):
+            raise InputError(unknown("setting", given, names))
         if inner:
             within.setdefault(name, {})[inner] = value
         elif not dataclasses.is_dataclass(hints[name]):
@@ -238,10 +227,10 @@ def _path(settings: Any, name: str) -> str:
     first = name.partition(".")[0]
     if any(field.name == first for field in dataclasses.fields(settings)):
         return name
-    found = [one.name for one in _listed(settings, "") if one.name.endswith(f".{name}")]
-    if len(found) > 1:
-        raise InputError(f"setting {name} is one of several", expected=" or ".join(found))
-    return found[0] if found else name
+    ending_so = [one.name for one in _listed(settings, "") if one.name.endswith(f".{name}")]
+    if len(ending_so) > 1:
+        raise InputError(f"setting {name} is one of several", expected=" or ".join(ending_so))
+    return ending_so[0] if ending_so else name
 
 
 def _short_names(settings: Any) -> list[str]:

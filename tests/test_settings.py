@@ -8,8 +8,10 @@ from typing import Literal
 
 import pytest
 
+from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
-from tailwright.settings import settings_from
+from tailwright.models import models
+from tailwright.settings import settings_from, settings_table
 
 
 @dataclass(frozen=True)
@@ -119,3 +121,14 @@ def test_a_list_comes_from_text_with_commas_or_from_a_list():
         settings_from(Choices, {"parts": 3})
     with pytest.raises(InputError, match="setting parts: found 3, expected text"):
         settings_from(Choices, {"parts": [3]})
+
+
+@pytest.mark.parametrize("registry", [models, augmenters], ids=["models", "augmenters"])
+def test_every_setting_of_every_method_has_a_sentence(registry):
+    silent = [
+        f"{name}: {one.name}"
+        for name in registry.names()
+        for one in settings_table(registry.settings(name))
+        if not one.meaning
+    ]
+    assert silent == []
