@@ -25,7 +25,7 @@ from scipy import sparse
 
 import tailwright as tw
 from tailwright.data import Dataset, Origin
-from tailwright.data.pairs import pairs_from_parts
+from tailwright.data.pairs import pairs_from_arrays
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation import metrics_at_k
 from tailwright.labels import PROPENSITY_PRESETS
@@ -51,7 +51,7 @@ KS = (1, 3, 5)
 def with_self_rows(corpus: tw.Corpus) -> tw.Corpus:
     """Every label's text as a row annotated with the label itself."""
     labels = len(corpus.labels)
-    ones = pairs_from_parts(np.ones(labels), np.arange(labels), np.arange(labels + 1), labels)
+    ones = pairs_from_arrays(np.ones(labels), np.arange(labels), np.arange(labels + 1), labels)
     rows = Dataset(corpus.labels.texts, ones, origin=Origin.made_by("self", np.arange(labels)))
     return corpus.with_train(Dataset.concat([corpus.train, rows]))
 

@@ -215,7 +215,7 @@ def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
     within: dict[str, dict[str, Any]] = {}
     for given, value in values.items():
         name, _, inner = _path(settings, given).partition(".")
-        if name not in names:
+        if name not in names or (inner and not dataclasses.is_dataclass(hints[name])):
             raise InputError(unknown("setting", given, [*names, *_short_names(settings)]))
         if inner:
             within.setdefault(name, {})[inner] = value

@@ -16,7 +16,7 @@ from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks import check_augmenter, check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data import Dataset, Origin
-from tailwright.data.pairs import pairs_from_parts
+from tailwright.data.pairs import pairs_from_arrays
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import ModelCard, models
 from tailwright.models.label_matcher import LabelMatcher
@@ -243,7 +243,7 @@ class DeafToAppendedTexts(Popularity):
         train = corpus.train
         mixes = [mix.prepare(corpus, seed=seed) for mix in self.mixes]
         mixed = BatchDrawer(train, mixes)(np.arange(len(train)), stream(seed, "deaf")).targets
-        targets = pairs_from_parts(mixed.values, mixed.labels, mixed.starts, train.labels)
+        targets = pairs_from_arrays(mixed.values, mixed.labels, mixed.starts, train.labels)
         super().learn(corpus.with_train(replace(train, targets=targets)), seed=seed, work=work)
 
 

@@ -29,7 +29,7 @@ def omikuji(folder: Path, width: int, threads: int, bonsai: bool) -> dict[str, f
     start = time.perf_counter()
     model = peer.Model.train_on_data(str(folder / "train.txt"), settings, n_threads=threads)
     trained = time.perf_counter() - start
-    indptr, indices, data = csr_parts(folder, "test")
+    indptr, indices, data = csr_arrays(folder, "test")
     model.init_prediction_thread_pool(1)
     top = np.full((len(indptr) - 1, width), -1, dtype=np.int32)
 
@@ -96,13 +96,13 @@ PEERS = {
 }
 
 
-def csr_parts(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def csr_arrays(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     indptr, indices, data = (np.load(folder / f"{name}.{part}.npy") for part in ("indptr", "indices", "data"))
     return indptr, indices, data
 
 
 def matrix(kind: type, folder: Path, name: str):
-    indptr, indices, data = csr_parts(folder, name)
+    indptr, indices, data = csr_arrays(folder, name)
     return kind((data, indices, indptr), shape=tuple(np.load(folder / f"{name}.shape.npy")))
 
 

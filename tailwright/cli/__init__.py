@@ -1,4 +1,4 @@
-"""The command line: a shell over the Python API. One file a command; nothing heavy is imported here."""
+"""The command line: a shell over the Python API. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from tailwright import __version__
 from tailwright.cli import (
     advise,
     augment,
-    augmenters,
     compare,
     convert,
     demo,
     evaluate,
     graph,
     inspect,
-    models,
+    methods,
     predict,
     quality,
     report,
@@ -51,8 +50,8 @@ app.command("study")(study.study)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("advise")(advise.advise)
-app.command("models")(models.models)
-app.command("augmenters")(augmenters.augmenters)
+app.command("models")(methods.models)
+app.command("augmenters")(methods.augmenters)
 
 
 def command_names() -> list[list[str]]:

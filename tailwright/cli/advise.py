@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tailwright.cli.duration import seconds_of
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
     from tailwright.study.advise.advisor import Advice, Ranked
 
 
+@command
 def advise(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    out: Output,
+    path: CorpusPath,
     model: Annotated[str, typer.Option("--model", help="See `tailwright models`.")] = "auto",
     budget: Annotated[str, typer.Option("--budget", help="How long to try: 90s, 10m, 1h.")] = "10m",
     metric: Annotated[
         str, typer.Option("--metric", help="What to rank by: P@1, PSP@5, nDCG@5 or R@10.")
     ] = "PSP@5",
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Recommend an augmentation for a corpus and a model, from short trainings within a budget.
 
@@ -37,8 +34,6 @@ def advise(
 
     Example: `tailwright advise data/ --model twin --budget 5m`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
     seconds = seconds_of(budget)
 
     import tailwright as tw

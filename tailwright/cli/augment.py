@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailwright.cli.config import Asked
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
 
 
+@command
 def augment(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    out: Output,
+    path: CorpusPath,
     methods: Annotated[
         list[str], typer.Option("--method", help="See `tailwright augmenters`; may be repeated.")
     ],
@@ -40,10 +42,6 @@ def augment(
         typer.Option("--dry-run", help="Only forecast rows, time, memory and disk; OUT is not written."),
     ] = False,
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Add training rows and write the corpus; validation and test rows stay as they are.
 
@@ -56,8 +54,6 @@ def augment(
 
     Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
     asked = Asked()
     for assignment in assignments or []:
         asked.set(assignment)

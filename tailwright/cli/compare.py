@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
-from tailwright.cli.output import Output, cut
+from tailwright.cli.options import command
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.study.compare.two_runs import LabelChange, TwoRuns
 
 
+@command
 def compare(
+    out: Output,
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder: what to compare with.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="A run folder over the same labels.")],
     data: Annotated[
         Path | None,
         typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where the runs were trained"),
     ] = None,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """By how much RUN_B is better than RUN_A, overall and by label frequency, and whether that may be noise.
 
@@ -33,9 +32,6 @@ def compare(
 
     Example: `tailwright compare runs/plain runs/gandalf`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     from tailwright.study.compare.two_runs import compare_runs
 
     comparison = compare_runs(first, second, data)
@@ -73,7 +69,7 @@ def _show_labels(out: Output, what: str, changes: list[LabelChange]) -> None:
         out.text(f"No label {what}.")
         return
     rows = [
-        [cut(one.name, 60), f"{one.before:g}", f"{one.after:g}", f"{one.there:g}", f"{one.train_rows:,}"]
+        [short(one.name, 60), f"{one.before:g}", f"{one.after:g}", f"{one.there:g}", f"{one.train_rows:,}"]
         for one in changes
     ]
     out.table(

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from tailwright.cli.inspect import odd_things
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
 
 
+@command
 def convert(
+    out: Output,
     source: Annotated[Path, typer.Argument(metavar="IN", help="A corpus in any format that can be read.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     to: Annotated[
@@ -25,10 +27,6 @@ def convert(
     ] = "jsonl.gz",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Read a corpus and write it in another format.
 
@@ -37,9 +35,6 @@ def convert(
 
     Example: `tailwright data convert data/ data-xc/ --format xc`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.data.write import check_format
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailwright.cli.inspect import show_report
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
-from tailwright.cli.output import Output, cut
+from tailwright.cli.options import Seed, command
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.cli.demo_story import Trial, TwinComparison
@@ -24,7 +25,9 @@ CAVEAT = (
 )
 
 
+@command
 def demo(
+    out: Output,
     size: Annotated[
         int | None,
         typer.Option("--size", min=200, help="About how many rows.", show_default="all, about 110,000"),
@@ -33,10 +36,6 @@ def demo(
         str, typer.Option("--report", metavar="PATH", help="The HTML report to write; `none` for none.")
     ] = "demo-report.html",
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Train on a corpus made from WordNet (synset -> related synsets), without and with augmentation.
 
@@ -44,9 +43,6 @@ def demo(
     whose predictions changed; writes all of it into one HTML file. About two minutes on two cores. The corpus
     is kept in the cache folder, so a second run starts at once.
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.cli.demo_report import demo_page
     from tailwright.cli.demo_story import MODELS, compare_twins, measure
@@ -127,7 +123,7 @@ def show_examples(out: Output, comparison: TwinComparison, test_rows: int) -> No
         out.text("What twin says of them without and with gandalf (* is right):")
     for example in comparison.examples:
         out.text()
-        out.text(f"  {cut(example.text)}")
+        out.text(f"  {short(example.text, 90)}")
         for name, guesses in (("without", example.before), ("with", example.after)):
             labels = "; ".join(f"*{guess.name}" if guess.right else guess.name for guess in guesses)
             out.text(f"    {name:<7} -> {labels or 'nothing'}")

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from tailwright.cli.metrics import show_metrics
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.several_runs import loaded, named
 
 
+@command
 def evaluate(
+    out: Output,
     arguments: Annotated[
         list[Path],
         typer.Argument(
@@ -26,10 +28,6 @@ def evaluate(
         typer.Option("--propensity", help="default (0.55, 1.5), amazon (0.6, 2.6) or wikipedia (0.5, 0.4)."),
     ] = "default",
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
 
@@ -39,9 +37,6 @@ def evaluate(
 
     Example: `tailwright evaluate run1/ run2/ run3/ data/`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.errors import InputError
     from tailwright.labels import PROPENSITY_PRESETS

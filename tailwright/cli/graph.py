@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailwright.cli.options import CorpusPath, Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError, quoted
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tailwright.study.page.svg import Plot
 
 
+@command
 def graph(
+    out: Output,
     path: CorpusPath,
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="G.npz", help="Write the graph here, for scipy.")
@@ -49,10 +51,6 @@ def graph(
         str, typer.Option("--method", help="walk (random, seeded) or series (its exact expectation).")
     ] = "walk",
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Which labels go together: walk from each label over the training rows it shares with others.
 
@@ -61,8 +59,6 @@ def graph(
 
     Example: `tailwright graph data/ --out graph.npz --explain "red shoes" --plot red-shoes.svg`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
     if out_file is None and explain is None and plot is None:
         raise InputError("nothing to do", expected="--out, --explain or --plot")
     drawn = label or explain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import CorpusPath, Debug, Json, Quiet, Seed, Threads, set_threads
+from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
@@ -32,17 +32,15 @@ ODD = {
 }
 
 
+@command
 def inspect(
+    out: Output,
     path: CorpusPath,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE.svg", help="Also draw the rank-frequency curve of the labels."),
     ] = None,
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Rows, labels, the tail, words, overlaps and odd rows of a corpus.
 
@@ -51,9 +49,6 @@ def inspect(
 
     Example: `tailwright data inspect data/ --plot tail.svg`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.study.page.svg import refuse_unwritable_picture
 

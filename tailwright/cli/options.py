@@ -1,14 +1,18 @@
-"""Options that every command shares, and what they do to a process."""
+"""Options that commands share, and the decorator that gives a command those that all of them have."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from tailwright.cli.output import Output
 from tailwright.training.threads import THREAD_VARIABLES
 
 CorpusPath = Annotated[
@@ -22,6 +26,44 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives th
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="all cores")
 ]
+_OF_ALL = {
+    "threads": (Threads, None),
+    "as_json": (Json, False),
+    "quiet": (Quiet, False),
+    "debug": (Debug, False),
+}
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that all commands have; `function` gets an `Output` as its first argument.
+
+    It gets `threads` too if it has a parameter of that name. `main` looks for `--debug` itself.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    own = dict(list(signature.parameters.items())[1:])
+
+    @functools.wraps(function)
+    def called(
+        *arguments: Any,
+        threads: int | None = None,
+        as_json: bool = False,
+        quiet: bool = False,
+        debug: bool = False,
+        **options: Any,
+    ) -> None:
+        set_threads(threads)
+        if "threads" in own:
+            options["threads"] = threads
+        function(Output(as_json, quiet), *arguments, **options)
+
+    added = {
+        name: inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
+        )
+        for name, (kind, default) in _OF_ALL.items()
+    }
+    called.__signature__ = signature.replace(parameters=[*(own | added).values()])  # type: ignore[attr-defined]
+    return called
 
 
 def set_threads(threads: int | None) -> None:

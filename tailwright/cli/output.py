@@ -56,15 +56,6 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def cut(text: str, width: int = 90) -> str:
-    """`text` on one line of a terminal: what is longer than `width` ends in an ellipsis.
-
-    >>> cut("a long story", 7)
-    'a long…'
-    """
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None = None) -> str:
     """A table as text; numbers stand to the right.
 

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.options import command
 from tailwright.cli.output import Output
 from tailwright.cli.several_runs import loaded, named, split_runs
 
 
+@command
 def predict(
+    out: Output,
     arguments: Annotated[
         list[str],
         typer.Argument(
@@ -25,10 +27,6 @@ def predict(
         Path | None, typer.Option("--input", help="A file with a text on each line; - for standard input.")
     ] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many labels for each text.")] = 5,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Label ids, names and scores, best first.
 
@@ -39,9 +37,6 @@ def predict(
 
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     from tailwright.errors import InputError
 
     folders, texts = split_runs(arguments)

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Seed, Threads, set_threads
-from tailwright.cli.output import Output, cut
+from tailwright.cli.options import Seed, command
+from tailwright.cli.output import Output
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     from tailwright.study.quality.examples import Guess
     from tailwright.study.quality.figures import MethodQuality
 
 
+@command
 def quality(
+    out: Output,
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
     ],
@@ -33,10 +36,6 @@ def quality(
     ),
     count: Annotated[int, typer.Option("--examples", min=0, help="Pairs to show of each method.")] = 9,
     seed: Seed = 0,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Variety, repetition, length and nearness to their sources of new rows, and pairs to read.
 
@@ -45,9 +44,6 @@ def quality(
 
     Example: `tailwright quality data2/ --method eda --run runs/plain`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     import tailwright as tw
     from tailwright.study.page.html import refuse_unwritable, write_page
     from tailwright.study.quality.figures import quality_of
@@ -111,7 +107,7 @@ def _show(out: Output, quality: MethodQuality) -> None:
 
 
 def _line(out: Output, name: str, text: str, guesses: tuple[Guess, ...] = ()) -> None:
-    out.text(f"  {name:7}  {cut(' '.join(text.split()), 100)}")
+    out.text(f"  {name:7}  {short(' '.join(text.split()), 100)}")
     if guesses:
         said = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
-        out.text(f"  {'':7}  -> {cut(said, 100)}")
+        out.text(f"  {'':7}  -> {short(said, 100)}")

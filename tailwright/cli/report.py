@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.options import command
 from tailwright.cli.output import Output
 
 
+@command
 def report(
+    out: Output,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
     data: Annotated[
         Path | None,
@@ -22,10 +24,6 @@ def report(
         "report.html"
     ),
     title: Annotated[str, typer.Option("--title", help="What stands on top.")] = "Tailwright report",
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Runs side by side: metrics, gain by label frequency, curves, similarities, predictions to search, cost.
 
@@ -35,9 +33,6 @@ def report(
 
     Example: `tailwright report runs/plain runs/gandalf --out report.html`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     from tailwright.study.report import write_report
     from tailwright.study.report.document import plotly_js
     from tailwright.study.report.picked import picked_outcomes

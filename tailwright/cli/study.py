@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.options import Threads, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tailwright.study.run.runner import Ran, Study
 
 
+@command
 def study(
+    out: Output,
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare.")],
     place: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder.")],
     workers: Annotated[int, typer.Option("--workers", min=1, help="How many cells are run at a time.")] = 1,
@@ -28,9 +30,6 @@ def study(
         bool, typer.Option("--dry-run", help="List the cells and what is left to do; run nothing.")
     ] = False,
     threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Train every dataset x model x augmentation x fraction x seed of a plan, and compare what came out.
 
@@ -52,9 +51,6 @@ def study(
 
     Example: `tailwright study studies/demo.toml --out demo-study --workers 2`
     """
-    set_threads(threads)
-    out = Output(as_json, quiet)
-
     from tailwright.study.compare.conclusion import conclude
     from tailwright.study.plan.plan import read_plan
     from tailwright.study.run.runner import prepared, run_study
@@ -71,7 +67,7 @@ def study(
         _show_plan(out, planned, only)
         return
     try:
-        ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not quiet)
+        ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not out.quiet)
     except KeyboardInterrupt:
         out.note("what is finished stays; the same command goes on from here")
         raise

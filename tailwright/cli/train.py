@@ -12,7 +12,7 @@ import typer
 from tailwright.cli.config import Asked, read_config
 from tailwright.cli.duration import seconds_of
 from tailwright.cli.metrics import show_metrics
-from tailwright.cli.options import Debug, Json, Quiet, Threads, set_threads
+from tailwright.cli.options import CorpusPath, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.training.team import started_team
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tailwright.runs.choice import AutoChoice
 
 
+@command
 def train(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The corpus: a folder, or one file.")],
+    out: Output,
+    path: CorpusPath,
     out_folder: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to write.")],
     model: Annotated[
         str | None, typer.Option("--model", help="See `tailwright models`.", show_default="auto")
@@ -59,10 +61,6 @@ def train(
     ] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Train a classifier, save it as a run folder, and measure it on the test rows if there are any.
 
@@ -74,9 +72,9 @@ def train(
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
     """
-    set_threads(threads)
     leads = started_team().leads
-    out = Output(as_json, quiet or not leads)
+    if not leads:
+        out = Output(out.as_json, quiet=True)
     asked = read_config(config) if config is not None else Asked()
     asked.model = model or asked.model
     asked.augment = augment or asked.augment

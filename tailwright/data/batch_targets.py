@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.dataset import Dataset
-from tailwright.data.pairs import CsrParts, checked, csr_parts, row_ids
+from tailwright.data.pairs import CsrArrays, checked, csr_arrays, row_ids
 from tailwright.kernels.bags import gather_rows
 from tailwright.kernels.group_targets import IGNORED, group_targets
 
@@ -108,8 +108,8 @@ class TargetRows:
     def __init__(self, data: Dataset) -> None:
         self.labels = data.labels
         self._targets, self._ignored, self._weights = (
-            csr_parts(data.targets),
-            csr_parts(data.ignored),
+            csr_arrays(data.targets),
+            csr_arrays(data.ignored),
             data.weights,
         )
 
@@ -153,7 +153,7 @@ def starts_of(rows: np.ndarray, count: int) -> np.ndarray:
     return np.searchsorted(rows, np.arange(count + 1)).astype(np.int64)
 
 
-def _places(starts: np.ndarray, labels: np.ndarray, among: np.ndarray) -> CsrParts:
+def _places(starts: np.ndarray, labels: np.ndarray, among: np.ndarray) -> CsrArrays:
     """CSR rows with places `among` (ascending) instead of labels, and which entries are among it."""
     places = np.searchsorted(among, labels)
     kept = places < len(among)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.pairs import checked, empty_pairs, pairs_from_parts, row_ids, same_pairs, stack_pairs
+from tailwright.data.pairs import checked, empty_pairs, pairs_from_arrays, row_ids, same_pairs, stack_pairs
 from tailwright.streams import stream
 
 PAIR_COLUMNS = ("targets", "ignored", "excluded")
@@ -199,7 +199,7 @@ class Dataset:
         rows = row_ids(self.targets)[kept]
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self)))])
         ones = np.ones(int(kept.sum()), dtype=np.float32)
-        return replace(self, targets=pairs_from_parts(ones, self.targets.indices[kept], indptr, self.labels))
+        return replace(self, targets=pairs_from_arrays(ones, self.targets.indices[kept], indptr, self.labels))
 
     def originals(self) -> Dataset:
         """The rows that no augmentation made."""

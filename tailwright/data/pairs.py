@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-CsrParts: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr int64, indices int32, data float32
+CsrArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr int64, indices int32, data float32
 
 
 def empty_pairs(rows: int, labels: int) -> sparse.csr_array:
@@ -27,13 +27,13 @@ def pairs_from_lists(
         data = np.ones(len(indices), dtype=np.float32)
     else:
         data = np.fromiter((v for row in values for v in row), dtype=np.float32, count=int(indptr[-1]))
-    return pairs_from_parts(data, indices, indptr, labels)
+    return pairs_from_arrays(data, indices, indptr, labels)
 
 
-def pairs_from_parts(
+def pairs_from_arrays(
     data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, labels: int
 ) -> sparse.csr_array:
-    """A checked, sorted matrix from CSR parts; raises ValueError on an id out of range or a duplicate."""
+    """A checked, sorted matrix from CSR arrays; raises ValueError on an id out of range or a duplicate."""
     if len(indices) and (indices.min() < 0 or indices.max() >= labels):
         bad = int(indices[(indices < 0) | (indices >= labels)][0])
         raise ValueError(f"label id {bad} is not in 0..{labels - 1}")
@@ -54,8 +54,8 @@ def checked(matrix: sparse.csr_array) -> sparse.csr_array:
     duplicate = _first_duplicate_row(matrix)
     if duplicate is not None:
         raise ValueError(f"row {duplicate} has the same label twice")
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.flags.writeable = False
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
     return matrix
 
 
@@ -91,8 +91,8 @@ def stack_pairs(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
     return checked(sparse.csr_array(sparse.vstack(matrices, format="csr", dtype=np.float32)))
 
 
-def csr_parts(matrix: sparse.csr_array) -> CsrParts:
-    """The parts of a matrix in the types that kernels are compiled for."""
+def csr_arrays(matrix: sparse.csr_array) -> CsrArrays:
+    """The arrays of a matrix in the types that kernels are compiled for."""
     return (
         np.require(matrix.indptr, np.int64, ["C", "W"]),
         np.require(matrix.indices, np.int32, ["C", "W"]),

@@ -21,7 +21,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.pairs import csr_parts
+from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.blocks import row_blocks, run_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.words import Texts, Tokens, tokenise
@@ -103,7 +103,7 @@ class SubwordTfIdf:
 
     def _beside(self, words: sparse.csr_array, tokens: Tokens, of_words: Pieces) -> sparse.csr_array:
         """The matrix of words and, beside it, of pieces; `of_words` has those of the words of `tokens`."""
-        left, shift = csr_parts(words), words.shape[1]
+        left, shift = csr_arrays(words), words.shape[1]
         scale = np.float32(self.settings.weight)
 
         def fill(first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -15,16 +15,10 @@ PADDING = -1
 
 @dataclass(frozen=True, eq=False)
 class TopK:
-    """The best k labels of each row, best first.
+    """The best k labels of each row, best first."""
 
-    | column | type | if a row has fewer than k |
-    |---|---|---|
-    | `ids` | int32 (rows, k) | -1 |
-    | `scores` | float32 (rows, k) | minus infinity |
-    """
-
-    ids: np.ndarray
-    scores: np.ndarray
+    ids: np.ndarray  # (rows, k) int32, -1 where a row has fewer than k
+    scores: np.ndarray  # (rows, k) float32, minus infinity there
 
     def __post_init__(self) -> None:
         ids, scores = np.asarray(self.ids), np.asarray(self.scores)

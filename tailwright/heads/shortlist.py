@@ -12,7 +12,7 @@ import numpy as np
 from numba import get_num_threads
 from scipy import sparse
 
-from tailwright.data.pairs import csr_parts
+from tailwright.data.pairs import csr_arrays
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.centroids import label_centroids
 from tailwright.heads.nearest import GraphShape, Neighbours
@@ -77,7 +77,7 @@ class Shortlister:
 
     def _votes(self, near: TopK) -> TopK:
         top = empty_lists(len(near), self.point_labels)
-        arrays, threads = csr_parts(self.targets), get_num_threads()
+        arrays, threads = csr_arrays(self.targets), get_num_threads()
         point_votes(near.ids, near.scores, *arrays, self.labels, threads, top.ids, top.scores)
         return top
 

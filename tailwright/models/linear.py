@@ -28,7 +28,7 @@ from scipy import sparse
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.pairs import csr_parts
+from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
@@ -159,4 +159,4 @@ class Linear(Model):
 def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> TreeRows:
     """The rows in random order, because a solver starts with the first ones as a sample of all."""
     order = draw.permutation(len(train))
-    return TreeRows(csr_parts(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)
+    return TreeRows(csr_arrays(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)

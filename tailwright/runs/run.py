@@ -103,23 +103,16 @@ class Predictions:
 class Run:
     """A fitted model with its labels, and how it came about.
 
-    | field | meaning |
-    |---|---|
-    | `train_rows` | original training rows |
-    | `augmentations` | what it was trained with, in order |
-    | `augmented_counts` | float64 (labels,): label counts with the weighted soft targets of added rows |
-    | `fraction` | the share of the training rows that were read |
-    | `data` | where the corpus was read from, and its digest; the test rows may be found there |
-    | `versions` | of the libraries that it was trained with |
+    `augmented_counts` (labels,) float64 are label counts with the weighted soft targets of added rows.
     """
 
     model: Model
     labels: LabelSpace
-    train_rows: int
+    train_rows: int  # original rows
     seed: int = 0
-    augmentations: tuple[AppliedAugmentation, ...] = ()
+    augmentations: tuple[AppliedAugmentation, ...] = ()  # in order
     augmented_counts: np.ndarray = field(default=None)  # type: ignore[arg-type]
-    fraction: float = 1.0
+    fraction: float = 1.0  # of the training rows that were read
     data: TrainingData = field(default_factory=TrainingData)
     versions: dict[str, str] = field(default_factory=library_versions)
 

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tailwright.data.pairs import CsrParts, csr_parts
+from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.data.text.blocks import run_blocks
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.beam import beam_search
@@ -134,7 +134,7 @@ class Forest:
         """The k best labels of each row of `rows` (rows, columns)."""
         ids = np.full((rows.shape[0], k), -1, dtype=np.int32)
         scores = np.full((rows.shape[0], k), -np.inf, dtype=np.float32)
-        inputs = csr_parts(rows)
+        inputs = csr_arrays(rows)
         run_blocks(
             lambda first, last: beam_search(
                 *inputs,
@@ -159,9 +159,9 @@ class Forest:
         return TopK(ids, scores)
 
     @cached_property
-    def _weight_arrays(self) -> CsrParts:
+    def _weight_arrays(self) -> CsrArrays:
         """Kept, because a change of index type copies all weights, which takes longer than a query."""
-        return csr_parts(self.weights)
+        return csr_arrays(self.weights)
 
     def save(self, folder: FolderWriter) -> None:
         """Write every array."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.data.batch_targets import BatchTargets
-from tailwright.data.pairs import CsrParts
+from tailwright.data.pairs import CsrArrays
 from tailwright.kernels.csr import transposed
 from tailwright.kernels.group_targets import group_targets
 from tailwright.kernels.linear import solve_classifiers
@@ -40,7 +40,7 @@ class Solver:
 class TreeRows:
     """What a tree is trained on: rows of weights above 0, in random order."""
 
-    features: CsrParts  # (rows, columns)
+    features: CsrArrays  # (rows, columns)
     columns: int
     targets: BatchTargets
     labels: int
@@ -51,7 +51,7 @@ class NodeWeights:
     """The pruned classifiers of one node's children, by feature."""
 
     features: np.ndarray  # (pairs,) int32, ascending
-    weights: CsrParts  # CSR (pairs, children)
+    weights: CsrArrays  # CSR (pairs, children)
     biases: np.ndarray  # (children,) float32
 
 
@@ -81,7 +81,7 @@ def solve_level(
         return [solved[node] for node in range(len(starts) - 1)]
 
 
-def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrParts:
+def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrArrays:
     """(nodes, rows) CSR: the targets of the nodes of a level, negative where a pair is ignored."""
     given, nodes = rows.targets, tree.width(level)
     by_row = group_targets(
@@ -99,7 +99,7 @@ def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrParts:
 def _solve_root(
     rows: TreeRows,
     costs: np.ndarray,
-    targets: CsrParts,
+    targets: CsrArrays,
     children: int,
     solver: Solver,
     seed: int,
@@ -123,7 +123,7 @@ def _solve_root(
 def _solve_node(
     rows: TreeRows,
     costs: np.ndarray,
-    targets: CsrParts,
+    targets: CsrArrays,
     reached: np.ndarray,
     first: int,
     last: int,
@@ -146,10 +146,10 @@ def _solve_node(
 
 
 def _solve(
-    features: CsrParts,
-    columns: CsrParts,
+    features: CsrArrays,
+    columns: CsrArrays,
     costs: np.ndarray,
-    targets: CsrParts,
+    targets: CsrArrays,
     first: int,
     last: int,
     solver: Solver,

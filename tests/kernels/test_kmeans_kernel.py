@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tailwright.data.pairs import csr_parts
+from tailwright.data.pairs import csr_arrays
 from tailwright.kernels.kmeans import mean_directions, nearest_centroids
 
 # Eighths are exact in float32, so sums in any order are equal and ties are real ties.
@@ -21,7 +21,7 @@ def test_the_steps_equal_the_dense_form(data, count, columns, clusters):
         return np.array(flat, dtype=np.float32).reshape(rows, width)
 
     vectors, centroids = dense(count, columns), dense(columns, clusters)
-    parts = csr_parts(sparse.csr_array(vectors))
+    parts = csr_arrays(sparse.csr_array(vectors))
     found = np.empty(count, dtype=np.int32)
     total = nearest_centroids(*parts, centroids, 0, count, found)
     similarities = vectors @ centroids

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from tailwright.data.pairs import csr_parts
+from tailwright.data.pairs import csr_arrays
 from tailwright.kernels.csr import transposed
 from tailwright.kernels.group_targets import IGNORED, group_targets
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
@@ -52,9 +52,9 @@ def some_problem(rows: int, columns: int, classifiers: int, seed: int) -> tuple[
 def solved(x, costs, targets, loss, *, first=0, last=None, tolerance=1e-5, prune=0.0, seed=0):
     """(classifiers, features + 1) dense weights, the bias last, from the kernel."""
     last = len(targets) if last is None else last
-    features = csr_parts(sparse.csr_array(x))
+    features = csr_arrays(sparse.csr_array(x))
     columns = transposed(*features, x.shape[1])
-    parts = csr_parts(sparse.csr_array(targets))
+    parts = csr_arrays(sparse.csr_array(targets))
     found, classifiers, weights, biases = solve_classifiers(
         *features, *columns, costs, *parts, first, last, loss, tolerance, prune, seed
     )
@@ -129,7 +129,7 @@ def test_group_targets_are_the_largest_target_below_that_is_not_ignored():
     targets = sparse.csr_array(np.array([[0.5, 1, 0, 0.25], [1, 0, 0, 0], [0, 0, 0, 0]], np.float32))
     ignored = sparse.csr_array(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]], np.float32))
     node_of_label = np.array([0, 0, 1, 1], dtype=np.int32)
-    parts = group_targets(*csr_parts(targets), *csr_parts(ignored)[:2], node_of_label, 2)
+    parts = group_targets(*csr_arrays(targets), *csr_arrays(ignored)[:2], node_of_label, 2)
     dense = sparse.csr_array((parts[2], parts[1], parts[0]), shape=(3, 2)).toarray()
     assert dense.tolist() == [[0.5, 0.25], [-1, -1], [0, -1]]
 
@@ -138,7 +138,7 @@ def test_labels_outside_the_tree_have_no_node():
     targets = sparse.csr_array(np.array([[1, 1]], np.float32))
     none = sparse.csr_array((1, 2), dtype=np.float32)
     node_of_label = np.array([-1, 0], dtype=np.int32)
-    _, nodes, values = group_targets(*csr_parts(targets), *csr_parts(none)[:2], node_of_label, 1)
+    _, nodes, values = group_targets(*csr_arrays(targets), *csr_arrays(none)[:2], node_of_label, 1)
     assert (nodes.tolist(), values.tolist()) == ([0], [1.0])
 
 
@@ -147,7 +147,7 @@ def test_taking_rows_turning_and_sorting_agree_with_scipy(rows, columns, seed):
     random = np.random.default_rng(seed)
     matrix = sparse.random_array((rows, columns), density=0.4, rng=random, format="csr", dtype=np.float32)
     matrix.sort_indices()
-    parts = csr_parts(matrix)
+    parts = csr_arrays(matrix)
     turned = transposed(*parts, columns)
     assert np.array_equal(
         sparse.csr_array((turned[2], turned[1], turned[0]), shape=(columns, rows)).toarray(),

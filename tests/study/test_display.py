@@ -9,7 +9,7 @@ import pytest
 
 from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.estimate import Estimate, in_words
-from tailwright.study.run.display import Bars, Lines, Silence, display
+from tailwright.study.run.display import Bars, Display, Lines, display
 
 CELL = Cell("toy [x]", "data", "twin", "gandalf", ("gandalf",))
 
@@ -76,7 +76,7 @@ def test_who_is_told_depends_on_the_place(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     assert isinstance(display(1), Lines)
     quiet = display(1, shown=False)
-    assert type(quiet) is Silence
+    assert type(quiet) is Display
     with quiet:
         quiet.note("x")
         quiet.started(CELL)

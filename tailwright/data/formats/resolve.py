@@ -16,7 +16,7 @@ from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.formats.columns import FileColumns, Numbers, Reference, References, positions
 from tailwright.data.formats.values import Values
-from tailwright.data.pairs import pairs_from_parts
+from tailwright.data.pairs import pairs_from_arrays
 from tailwright.errors import InputError, quoted
 
 UNKNOWN = -1
@@ -158,7 +158,7 @@ def _targets(columns: FileColumns, references: References, index: LabelIndex) ->
     values = _soft_values(columns, references)
     labels = _label_columns(columns, references, index)
     _refuse_repeats(columns, references, labels)
-    return pairs_from_parts(values, labels, references.offsets, len(index.space))
+    return pairs_from_arrays(values, labels, references.offsets, len(index.space))
 
 
 def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
@@ -229,4 +229,4 @@ def pair_marks(rows: np.ndarray, labels: np.ndarray, height: int, width: int) ->
     """A (height, width) matrix of ones at (rows[i], labels[i]); pairs may repeat."""
     places = np.unique(rows.astype(np.int64) * max(width, 1) + labels)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(places // max(width, 1), minlength=height))])
-    return pairs_from_parts(np.ones(len(places), dtype=np.float32), places % max(width, 1), offsets, width)
+    return pairs_from_arrays(np.ones(len(places), dtype=np.float32), places % max(width, 1), offsets, width)

@@ -27,7 +27,7 @@ from tailwright.data.formats.outgoing import lost, one_line, short_floats, write
 from tailwright.data.formats.resolve import pair_marks
 from tailwright.data.formats.source import numbered_lines, read_bytes, text_lines
 from tailwright.data.formats.values import Values
-from tailwright.data.pairs import pairs_from_parts, row_ids
+from tailwright.data.pairs import pairs_from_arrays, row_ids
 from tailwright.errors import InputError, quoted
 
 PREFIXES = {"train": "trn", "valid": "val", "test": "tst"}
@@ -122,7 +122,7 @@ def _matrix_quickly(body: bytes, rows: int, labels: int) -> sparse.csr_array | N
     colons = np.flatnonzero(characters == ord(":"))
     offsets[1:] = np.searchsorted(colons, ends)
     if not len(colons):
-        return None if body.strip() else pairs_from_parts(np.zeros(0), np.zeros(0), offsets, labels)
+        return None if body.strip() else pairs_from_arrays(np.zeros(0), np.zeros(0), offsets, labels)
     try:
         pairs = pyarrow.csv.read_csv(
             pa.BufferReader(body.translate(_EACH_PAIR_ON_A_LINE)),
@@ -138,7 +138,7 @@ def _matrix_quickly(body: bytes, rows: int, labels: int) -> sparse.csr_array | N
             narrow = values.astype(np.float32)
         if len(indices) != len(colons) or not bool(np.all((narrow > 0) & (values <= 1))):
             return None
-        return pairs_from_parts(narrow, indices, offsets, labels)
+        return pairs_from_arrays(narrow, indices, offsets, labels)
     except (pa.ArrowException, ValueError):
         return None
 
@@ -159,7 +159,7 @@ def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
             indices.append(label)
             values.append(value)
         offsets.append(len(indices))
-    return pairs_from_parts(np.array(values), np.array(indices, dtype=np.int64), np.array(offsets), labels)
+    return pairs_from_arrays(np.array(values), np.array(indices, dtype=np.int64), np.array(offsets), labels)
 
 
 def _pair(token: str, path: Path, line: int) -> tuple[int, float]:

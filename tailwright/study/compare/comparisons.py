@@ -31,23 +31,17 @@ _FEWEST_FOR_PROPENSITIES = 3
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A system with an augmentation in one table.
-
-    | field | meaning |
-    |---|---|
-    | `outcomes` | one a seed, by seed |
-    | `mean`, `spread` | of each metric over the seeds, by slice ("all" is one); spread is None for one seed |
-    | `gain` | over the baseline, by slice; empty for the baseline itself |
+    """A system with an augmentation in one table; figures are by slice ("all" is one) and metric.
 
     The baseline is the same system without augmentation, or one system that all are compared with.
     """
 
     system: str
     augmentation: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Outcome, ...]  # by seed
     mean: Mapping[str, Mapping[str, float]]
-    spread: Mapping[str, Mapping[str, float | None]]
-    gain: Mapping[str, Mapping[str, Difference]]
+    spread: Mapping[str, Mapping[str, float | None]]  # standard deviation over seeds; None for one seed
+    gain: Mapping[str, Mapping[str, Difference]]  # over the baseline; empty for the baseline itself
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,9 @@ def write_tables(
 ) -> list[Path]:
     """Write tables.md and tables.tex into `folder`; the same comparisons give the same bytes.
 
-    | argument | |
-    |---|---|
-    | `compared` | what `compared_for` gave for the same metrics and cells |
-    | `cells` | all that was asked for, in the order of the rows; one without an outcome is a dash |
-    | `failed` | why a cell has no outcome, by its title |
-    | `left_out` | impossible combinations, as a plan lists them: "MODEL x AUGMENTATION: reason" |
+    `compared` is what `compared_for` gave for the same metrics and cells. Rows are in the order of `cells`,
+    those without an outcome are dashes; `failed` says why by title, `left_out` lists "MODEL x AUGMENTATION:
+    reason" as a plan does.
     """
     sheets = []
     for table in compared:

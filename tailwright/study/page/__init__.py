@@ -1,8 +1,10 @@
-"""What all HTML pages share: the report of a study, the page of new rows, and the demo's report.
+"""What all HTML pages share: templates, SVG plots, writing the file."""
 
-| file | holds |
-|---|---|
-| `html` | Jinja2 templates to HTML, safe whatever the data are; writing the file |
-| `svg` | plots that need no script and no library, in a page or as a file |
-| `templates/` | the page that others extend, its style, and macros for tables, figures and predictions |
-"""
+
+def short(text: str, limit: int) -> str:
+    """A text cut to a length.
+
+    >>> short("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailwright.errors import InputError
+from tailwright.study.page import short
 from tailwright.study.page.html import printable, refuse_unwritable, write_page
 
 # Drawn small on purpose: scaled down to a phone, 13 units of text are still to be read.
@@ -248,8 +249,7 @@ def ranked_bars(values: Sequence[tuple[str, float]], *, title: str, description:
         plot.text(x_of(tick), bottom + 18, f"{tick:g}")
     for place, (name, value) in enumerate(values):
         y = 8 + _LINE * place
-        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-        plot.text(_NAMES - 8, y + 13, short, "end")
+        plot.text(_NAMES - 8, y + 13, short(name, _LONGEST_NAME), "end")
         bar = plot.add("rect", x=_NAMES, y=y, width=x_of(value) - _NAMES, height=_LINE - 6, **_fill(2))
         ET.SubElement(bar, "title").text = printable(f"{name}: {value:.2f}")
     plot.text((_NAMES + WIDTH) / 2, plot.height - 8, x_label)

@@ -17,29 +17,22 @@ BASELINE = "none"
 class Cell:
     """What is trained, on what, and with which seed.
 
-    | field | meaning |
-    |---|---|
-    | `dataset`, `path` | its name in the study, and where it is read from |
-    | `model`, `variant`, `settings` | the model; a name for what is set, empty for the default; what is set |
-    | `augmentation` | how the study calls it, such as "gandalf w/o SA"; "none" is the baseline |
-    | `augment`, `augment_settings` | the methods behind that name, and what is set of each |
-    | `fraction` | the nested share of the training rows that is left after validation rows are held out |
-    | `valid` | the share of the training rows that is held out as validation rows |
-    | `seed` | of the training; which rows are held out or left never depends on it |
-    | `search` | `METHOD.SETTING` or `SETTING` to values: the best of them on validation rows is kept |
+    Of the training rows the share `valid` is held out, then the share `fraction` of the rest is taken; which
+    rows these are does not depend on `seed`.
     """
 
-    dataset: str
+    dataset: str  # its name in the study
     path: str
     model: str
-    augmentation: str = BASELINE
-    augment: tuple[str, ...] = ()
-    augment_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    variant: str = ""
+    augmentation: str = BASELINE  # its name in the study, such as "gandalf w/o SA"
+    augment: tuple[str, ...] = ()  # the methods behind that name
+    augment_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by method
+    variant: str = ""  # a name for the model's settings, empty for the defaults
     settings: Mapping[str, Any] = field(default_factory=dict)
     fraction: float = 1.0
     valid: float = 0.1
     seed: int = 0
+    # `METHOD.SETTING` or `SETTING` to values; the best of them on validation rows is kept
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     search_metric: str = "P@1"
 

@@ -51,26 +51,15 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """A study before it is run.
-
-    | field | meaning |
-    |---|---|
-    | `title` | what the study asks |
-    | `metrics` | columns of its tables |
-    | `against` | the system that all are compared with; empty: each with its own baseline |
-    | `curves` | whether some rows are judged after each epoch |
-    | `listed` | its cells, by dataset, model, augmentation, fraction and seed, in the file's order |
-    | `left_out` | impossible combinations, each with the reason |
-    | `text` | the file |
-    """
+    """A study before it is run."""
 
     title: str
-    metrics: tuple[str, ...]
-    against: str
-    curves: bool
-    listed: tuple[Cell, ...]
-    left_out: tuple[str, ...]
-    text: str
+    metrics: tuple[str, ...]  # columns of its tables
+    against: str  # the system that all are compared with; empty: each with its own baseline
+    curves: bool  # whether some rows are judged after each epoch
+    listed: tuple[Cell, ...]  # by dataset, model, augmentation, fraction and seed, in the file's order
+    left_out: tuple[str, ...]  # impossible combinations, each with the reason
+    text: str  # of the file
 
     def cells(self) -> list[Cell]:
         """The cells in the order in which they run: cheap cells and baselines first.

@@ -17,30 +17,18 @@ EXAMPLES = 9
 
 @dataclass(frozen=True)
 class MethodQuality:
-    """The new rows of one method; shares are in percent.
-
-    | figure | meaning |
-    |---|---|
-    | `rows` | new rows |
-    | `share` | their share of all training rows |
-    | `without_source` | new rows whose source is not among the training rows |
-    | `new`, `sources` | the same figures of both sides; `sources` is None where there are none |
-    | `pairs` | new rows against their sources |
-    | `equal_to_training` | new rows with the text of an original training row |
-    | `equal_to_new` | new rows with the text of an earlier new row |
-    | `drift` | what a model finds in both; None without a model or without pairs |
-    """
+    """The new rows of one method; shares are in percent. `sources` and `pairs` are None without sources."""
 
     method: str
     rows: int
-    share: float
-    without_source: int
+    share: float  # of all training rows
+    without_source: int  # new rows whose source is not among the training rows
     new: TextFigures
     sources: TextFigures | None
     pairs: PairFigures | None
-    equal_to_training: float
-    equal_to_new: float
-    drift: Drift | None
+    equal_to_training: float  # new rows with the text of an original training row
+    equal_to_new: float  # new rows with the text of an earlier new row
+    drift: Drift | None  # None without a model or without pairs
     examples: tuple[Example, ...]
 
 

@@ -41,46 +41,25 @@ class Spread:
 
 @dataclass(frozen=True)
 class TextFigures:
-    """What is measured of new rows and of sources.
+    """What is measured of new rows and of sources; an n for which all texts are too short is left out."""
 
-    | figure | meaning |
-    |---|---|
-    | `texts` | how many they are; a source of several new rows is one |
-    | `words` | words a text |
-    | `distinct` | n to the share of n-grams that differ, in as many n-grams of one side as of the other |
-    | `self_bleu` | the mean BLEU of a text against the others, in a sample; None for fewer than two |
-    | `repeated` | n to the share of n-grams that stood in the same text before |
-    | `looping` | texts of whose 3-grams half or more stood there before |
-
-    An order for which all texts are too short is left out.
-    """
-
-    texts: int
-    words: Spread
-    distinct: dict[int, float]
-    self_bleu: float | None
-    repeated: dict[int, float]
-    looping: float
+    texts: int  # a source of several new rows counts once
+    words: Spread  # words a text
+    distinct: dict[int, float]  # n to the share of different n-grams, of equally many on either side
+    self_bleu: float | None  # the mean BLEU of a text against the others, in a sample
+    repeated: dict[int, float]  # n to the share of n-grams that occurred earlier in the same text
+    looping: float  # texts in which half of the 3-grams or more occurred earlier
 
 
 @dataclass(frozen=True)
 class PairFigures:
-    """New rows against the rows that they were made of.
+    """New rows against the rows that they were made of."""
 
-    | figure | meaning |
-    |---|---|
-    | `pairs` | new rows that have a source |
-    | `copied` | n to the share of the new rows' n-grams that their source has too |
-    | `bleu` | BLEU of all new rows, each against its source |
-    | `similarity` | `difflib`'s ratio of words, source and new row, from 0 to 1 |
-    | `same_words` | share of pairs with the same words in the same order |
-    """
-
-    pairs: int
-    copied: dict[int, float]
-    bleu: float
-    similarity: Spread
-    same_words: float
+    pairs: int  # new rows that have a source
+    copied: dict[int, float]  # n to the share of the new rows' n-grams that their source has too
+    bleu: float  # of all new rows, each against its source
+    similarity: Spread  # `difflib`'s ratio of words, source and new row, from 0 to 1
+    same_words: float  # share of pairs with the same words in the same order
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from tailwright.evaluation.judged import judge
 from tailwright.streams import stream
+from tailwright.study.page import short
 from tailwright.study.page.html import render
-from tailwright.study.report.sections import Place, Section, by_place, grouped, short
+from tailwright.study.report.sections import Place, Section, by_place, grouped
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tailwright.runs.run import library_versions
 from tailwright.study.page.html import render
+from tailwright.study.plan.estimate import in_words
 from tailwright.study.report.sections import Section, percent
 from tailwright.study.run.outcomes import Outcome
 
@@ -24,7 +25,7 @@ def making_section(
         failed=failed,
         left_out=left_out,
         command=command,
-        time=_duration(sum(outcome.train_seconds + outcome.predict_seconds for outcome in outcomes)),
+        time=in_words(sum(outcome.train_seconds + outcome.predict_seconds for outcome in outcomes)),
         cells=[_row(outcome) for outcome in outcomes],
         versions=library_versions(),
     )
@@ -45,14 +46,3 @@ def _row(outcome: Outcome) -> list[str]:
         f"{outcome.peak_rss_mb:,.0f}",
         outcome.key,
     ]
-
-
-def _duration(seconds: float) -> str:
-    """A time for people.
-
-    >>> _duration(42.3), _duration(600), _duration(9000)
-    ('42 s', '10.0 minutes', '2.5 hours')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"

@@ -9,6 +9,7 @@ import numpy as np
 from tailwright.labels import correlation_graph, head_torso_tail
 from tailwright.labels.neighbours import neighbours, shared_rows
 from tailwright.streams import stream
+from tailwright.study.page import short
 from tailwright.study.report.sections import (
     COLOURS,
     Figure,
@@ -17,7 +18,6 @@ from tailwright.study.report.sections import (
     layout,
     plain,
     section_of_views,
-    short,
 )
 from tailwright.study.run.exam import Exam
 

@@ -133,15 +133,6 @@ def plain(text: object) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def short(text: str, limit: int) -> str:
-    """A text cut to a length.
-
-    >>> short("abcdef", 4)
-    'abc…'
-    """
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def in_words(augmentation: str) -> str:
     """What an augmentation is called in a sentence."""
     return "no augmentation" if augmentation == BASELINE else augmentation

@@ -40,16 +40,9 @@ def write_report(
 ) -> None:
     """Write one HTML file that needs no network: all of it or nothing.
 
-    | argument | |
-    |---|---|
-    | `exams` | by the name of the dataset; one for each dataset of the outcomes |
-    | `metrics` | columns of the table of metrics |
-    | `comparisons` | what `compare_all` gave for these outcomes, if that has been done already |
-    | `failed` | titles of cells that failed, each with its error |
-    | `left_out` | combinations that were not tried, each with the reason |
-    | `command` | what repeats it |
-
-    Sections that have nothing to show are left out, and a line at the top says why.
+    `exams` are by dataset; `comparisons` are what `compare_all` gave for these outcomes, if it was called
+    before; `failed` maps titles of cells to errors, and `command` repeats it all. Sections that have nothing
+    to show are left out, and a line at the top says why.
     """
     if not outcomes:
         raise InputError("found no finished cell", expected="at least one to report on", path=path)

@@ -3,61 +3,42 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.estimate import in_words
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.progress import TaskID
 
 
-class Display(Protocol):
-    """Shows what happens to the cells, within a `with` statement."""
+class Display:
+    """Is told what happens to the cells, within a `with` statement; says nothing."""
 
-    def __enter__(self) -> Display: ...
+    def __enter__(self) -> Display:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left on the screen."""
 
-    def started(self, cell: Cell) -> None: ...
+    def started(self, cell: Cell) -> None:
+        """A cell is being trained."""
 
     def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
         """`done` cells have been dealt with; `left` is an estimate in seconds, None if there is none."""
 
-    def note(self, text: str) -> None: ...
+    def note(self, text: str) -> None:
+        """Something else that people should know."""
 
 
 def display(total: int, *, shown: bool = True) -> Display:
     """Bars in a terminal, lines elsewhere, nothing unless `shown`."""
     if not shown:
-        return Silence()
+        return Display()
     return Bars(total) if sys.stderr.isatty() else Lines(total)
 
 
-class Silence:
-    """Says nothing."""
-
-    def __enter__(self) -> Silence:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def started(self, cell: Cell) -> None:
-        pass
-
-    def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-
-class Lines(Silence):
+class Lines(Display):
     """A line whenever a cell ends."""
 
     def __init__(self, total: int) -> None:
@@ -70,7 +51,7 @@ class Lines(Silence):
         print(text, file=sys.stderr, flush=True)
 
 
-class Bars:
+class Bars(Display):
     """One bar for the study and a line for each cell that is running, below the notes."""
 
     def __init__(self, total: int) -> None:
@@ -90,7 +71,7 @@ class Bars:
         self._study = self._bars.add_task("study", total=total, left="")
         self._running: dict[str, TaskID] = {}
 
-    def __enter__(self) -> Bars:
+    def __enter__(self) -> Display:
         self._bars.start()
         return self
 

@@ -47,36 +47,24 @@ _FIGURES = {
 class Outcome:
     """A cell, its ranking of the test rows, and what it cost.
 
-    | field | meaning |
-    |---|---|
-    | `metrics` | as `tailwright.evaluate` gives them, with `slices` |
-    | `top` | int32 (test rows, width): the best labels, best first, -1 where there are no more; wide enough |
-    | | for k = 10 after excluded pairs are taken out |
-    | `counts` | int64 (labels,): original training rows of each label, as the cell saw them |
-    | `augmented_counts` | float64 (labels,): the same with the weighted soft targets of added rows |
-    | `train_seconds` | of the training alone, including the time of shared work, whoever did it |
-    | `n_train`, `n_augmented` | original training rows; rows that augmentations added |
-    | `searched` | where a setting was searched: the metric on validation rows of each value tried |
-    | `chosen` | the values that were best, by setting |
-    | `log` | the events of the training's log.jsonl |
-    | `folder` | the cell's folder, None for an outcome that was never kept |
+    `top` is wide enough for k = 10 after excluded pairs are taken out; -1 stands after the last label.
     """
 
     cell: Cell
     key: str
-    metrics: Mapping[str, Any]
-    top: np.ndarray
-    counts: np.ndarray
-    augmented_counts: np.ndarray
-    train_seconds: float
+    metrics: Mapping[str, Any]  # as `tailwright.evaluate` gives them, with `slices`
+    top: np.ndarray  # (test rows, width) int32: the best labels, best first
+    counts: np.ndarray  # (labels,) int64: original training rows of each label, as the cell saw them
+    augmented_counts: np.ndarray  # (labels,) float64: the same with the weighted soft targets of added rows
+    train_seconds: float  # of the training alone, including the time of shared work, whoever did it
     predict_seconds: float
     peak_rss_mb: float
-    n_train: int
+    n_train: int  # original rows
     n_augmented: int = 0
-    searched: Mapping[str, float] = field(default_factory=dict)
-    chosen: Mapping[str, Any] = field(default_factory=dict)
+    searched: Mapping[str, float] = field(default_factory=dict)  # choice of settings to validation metric
+    chosen: Mapping[str, Any] = field(default_factory=dict)  # the best choice
     log: tuple[Mapping[str, Any], ...] = ()
-    folder: Path | None = None
+    folder: Path | None = None  # the cell's folder; None for an outcome that was never kept
 
 
 def save_outcome(outcome: Outcome, folder: Path) -> None:

@@ -1,15 +1,4 @@
-"""`results.parquet`: every metric of every finished cell, one a row.
-
-| column | holds |
-|---|---|
-| `paper`, `table` | "tailwright", and the title of the study: published figures in this form name their own |
-| `dataset`, `model`, `augmentation` | as the study calls them |
-| `train_fraction`, `n_train` | the share of the training rows, and how many these are |
-| `weight` | the loss weight of augmented rows where it is set or was searched, else null |
-| `variant` | the name of the model's settings, empty for the default |
-| `metric`, `slice`, `value` | in percent; the slice is `all`, or which labels by their training rows |
-| `seed`, `train_seconds`, `predict_seconds`, `peak_rss_mb`, `key` | of the cell |
-"""
+"""`results.parquet`: every metric of every finished cell, one a row; docs/studies.md lists the columns."""
 
 from __future__ import annotations
 
