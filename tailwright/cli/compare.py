@@ -43,14 +43,7 @@ def compare(
 
 def _show_differences(out: Output, comparison: TwoRuns, first: Path, second: Path) -> None:
     rows = [
-        [
-            name,
-            metric,
-            f"{one.mean:+.2f}",
-            f"{one.low:+.2f} to {one.high:+.2f}",
-            f"{one.rows:,}",
-            one.in_words,
-        ]
+        [name, metric, *one.cells()]
         for name, by_metric in comparison.differences.items()
         for metric, one in by_metric.items()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,12 +57,8 @@ def quality(
         if number:
             out.text()
         _show(out, of_method)
-    words = [
-        str(path),
-        *(["--method", method] if method else []),
-        *(["--run", str(folder)] if folder else []),
-    ]
-    words += ["--out", str(target), "--examples", str(count), "--seed", str(seed)]
+    optional = [*(["--method", method] if method else []), *(["--run", str(folder)] if folder else [])]
+    words = [str(path), *optional, "--out", str(target), "--examples", str(count), "--seed", str(seed)]
     command = shlex.join(["tailwright", "quality", *words])
     write_page(target, quality_page(measured, path.name or str(path), command))
     out.text()
@@ -71,7 +68,7 @@ def quality(
             "path": str(path),
             "run": None if folder is None else str(folder),
             "report": str(target),
-            **measured.as_dict(),
+            **asdict(measured),
         }
     )
 

@@ -18,7 +18,7 @@ from tailwright.study.report.sections import (
     Section,
     View,
     by_place,
-    layout,
+    figure,
     line,
     section_of_views,
     translucent,
@@ -117,4 +117,4 @@ def _figure(cosines: Mapping[str, np.ndarray]) -> Figure:
         )
     low = min(-0.05, *(float(np.quantile(values, 0.001)) for values in cosines.values())) - 0.05
     axes = {"xaxis": {"range": [max(low, -1.0), 1.03]}, "yaxis": {"rangemode": "tozero"}}
-    return {"data": traces, "layout": layout("cosine similarity", "share of rows, in percent", **axes)}
+    return figure(traces, "cosine similarity", "share of rows, in percent", **axes)

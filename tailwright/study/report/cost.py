@@ -13,8 +13,8 @@ from tailwright.study.report.sections import (
     Section,
     View,
     by_place,
+    figure,
     grouped,
-    layout,
     plain,
     section_of_views,
 )
@@ -42,8 +42,8 @@ def cost_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Sec
                 if all(metric in outcome.metrics for outcome in of_seeds)
             }
             if points:
-                figure = _figure(points, cells, metric, colours, symbols)
-                views.append(View((*at, metric), _summary(points, metric), figure))
+                plot = _figure(points, cells, metric, colours, symbols)
+                views.append(View((*at, metric), _summary(points, metric), plot))
     return section_of_views(
         "cost", "Cost against quality", _ABOUT, views, "dataset", "training rows", "metric"
     )
@@ -91,7 +91,7 @@ def _figure(
         for (system, augmentation), (seconds, quality) in points.items()
     ]
     ticks = {"type": "log", "tickformat": ",~g", "ticksuffix": " s"}
-    return {"data": traces, "layout": layout("training time", f"{metric} in percent", xaxis=ticks)}
+    return figure(traces, "training time", f"{metric} in percent", xaxis=ticks)
 
 
 def _facts(cells: Sequence[Outcome]) -> str:

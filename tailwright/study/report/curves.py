@@ -10,9 +10,9 @@ from tailwright.study.report.sections import (
     Section,
     View,
     by_place,
+    figure,
     grouped,
     in_words,
-    layout,
     line,
     section_of_views,
 )
@@ -91,10 +91,8 @@ def _best(epochs: Epochs) -> str:
 
 
 def _curve(name: str, epochs: Epochs, ys: Sequence[float | None], colour: str, dash: str) -> dict[str, Any]:
-    numbers, rounded = (
-        [int(event["epoch"]) for event in epochs],
-        [None if y is None else round(y, 4) for y in ys],
-    )
+    numbers = [int(event["epoch"]) for event in epochs]
+    rounded = [None if y is None else round(y, 4) for y in ys]
     hover = "epoch %{x}: %{y:.2f}"
     return line(name, numbers, rounded, colour, hover, width=2, mode="lines+markers", line={"dash": dash})
 
@@ -103,4 +101,4 @@ def _figure(lines: list[dict[str, Any]], y: str) -> Figure:
     last = max(epoch for curve in lines for epoch in curve["x"])
     # Plotly would put ticks at halves of epochs too.
     ticks = {"dtick": 1} if last <= 12 else {"tickformat": "d"}
-    return {"data": lines, "layout": layout("epoch", y, xaxis=ticks)}
+    return figure(lines, "epoch", y, xaxis=ticks)

@@ -15,8 +15,8 @@ from tailwright.study.report.sections import (
     Section,
     View,
     by_place,
+    figure,
     grouped,
-    layout,
     line,
     section_of_views,
 )
@@ -65,10 +65,7 @@ def _figure(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> Figure:
     lines = [_curve("original rows", next(iter(added.values())).counts, COLOURS[0])]
     lines += [_curve(name, outcome.augmented_counts, colours[name]) for name, outcome in added.items()]
     axis = {"type": "log", "exponentformat": "none", "dtick": 1}
-    return {
-        "data": lines,
-        "layout": layout("label rank", "training rows (weighted)", xaxis=axis, yaxis=axis),
-    }
+    return figure(lines, "label rank", "training rows (weighted)", xaxis=axis, yaxis=axis)
 
 
 def _curve(name: str, counts: np.ndarray, colour: str) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from tailwright.study.report.sections import (
     Section,
     View,
     by_place,
+    figure,
     grouped,
-    layout,
     line,
     plain,
     section_of_views,
@@ -84,10 +84,8 @@ def _figure(curves: Mapping[str, Curve], colours: Mapping[str, str]) -> Figure:
         "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": buckets, "tickangle": -40},
         "yaxis": {"zeroline": True, "zerolinewidth": 1.5},
     }
-    return {
-        "data": [trace for name, curve in curves.items() for trace in _band(name, curve, colours[name])],
-        "layout": layout("training rows of a label", f"gain in {METRIC}, points of percent", **axes),
-    }
+    traces = [trace for name, curve in curves.items() for trace in _band(name, curve, colours[name])]
+    return figure(traces, "training rows of a label", f"gain in {METRIC}, points of percent", **axes)
 
 
 def _band(name: str, curve: Curve, colour: str) -> list[dict[str, Any]]:

@@ -10,15 +10,7 @@ from tailwright.labels import correlation_graph, head_torso_tail
 from tailwright.labels.neighbours import neighbours, shared_rows
 from tailwright.streams import stream
 from tailwright.study.page import short
-from tailwright.study.report.sections import (
-    COLOURS,
-    Figure,
-    Section,
-    View,
-    layout,
-    plain,
-    section_of_views,
-)
+from tailwright.study.report.sections import COLOURS, Figure, Section, View, figure, plain, section_of_views
 from tailwright.study.run.exam import Exam
 
 _ABOUT = (
@@ -75,5 +67,5 @@ def _figure(names: list[str], shares: np.ndarray, counts: np.ndarray, together: 
         "hovertemplate": "%{customdata[0]}<br>%{x:.2f} of the label's own visits<br>"
         "%{customdata[1]:,} training rows, %{customdata[2]:,} together<extra></extra>",
     }
-    axes = layout("visits (own = 1)", "", yaxis={"autorange": "reversed"})
-    return {"data": [bars], "layout": {**axes, "height": 120 + 28 * len(names)}}
+    height = 120 + 28 * len(names)
+    return figure([bars], "visits (own = 1)", "", yaxis={"autorange": "reversed"}, height=height)

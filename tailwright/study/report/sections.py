@@ -101,8 +101,8 @@ def line(
     }
 
 
-def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
-    """What all plots share: no background, the legend above, axes that make room for their names.
+def figure(traces: Sequence[Mapping[str, Any]], x: str, y: str, **more: Any) -> Figure:
+    """A plot without background, the legend above, axes that make room for their names.
 
     `more` are settings of Plotly's layout; those of `xaxis` and `yaxis` join the shared ones.
     """
@@ -121,7 +121,7 @@ def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
         "hovermode": "closest",
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": COLOURS[0], "activecolor": COLOURS[1]},
     }
-    return {**shared, **axes, **more}
+    return {"data": traces, "layout": {**shared, **axes, **more}}
 
 
 def plain(text: object) -> str:

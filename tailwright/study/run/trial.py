@@ -26,8 +26,7 @@ from tailwright.runs.run import Run, load
 from tailwright.runs.training import finish, train
 from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
-from tailwright.study.plan.cells import Cell
-from tailwright.study.plan.search import choice_name, choices, chosen
+from tailwright.study.plan.cells import Cell, choice_name, choices, chosen
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome, judged
 from tailwright.training.workplace import peak_rss_mb
