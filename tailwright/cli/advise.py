@@ -42,12 +42,12 @@ def advise(
     from tailwright.study.advise.advisor import advise as ask
 
     corpus = tw.read(path, seed=seed)
-    chosen = choose(corpus, model, ["none"])
+    choice = choose(corpus, model, ["none"])
     for line in facts(corpus):
         out.text(line)
-    for reason in chosen.reasons:
+    for reason in choice.reasons:
         out.note(reason)
-    advice = ask(corpus, chosen.model, metric=metric, budget=seconds, seed=seed)
+    advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
     words = ["train", str(path), "--out", "run", "--model", advice.model, *advice.chosen.options()]
     command = shlex.join(["tailwright", *words])
     _show(out, advice)

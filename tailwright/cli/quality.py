@@ -106,5 +106,5 @@ def _show(out: Output, quality: MethodQuality) -> None:
 def _line(out: Output, name: str, text: str, guesses: tuple[Guess, ...] = ()) -> None:
     out.text(f"  {name:7}  {short(' '.join(text.split()), 100)}")
     if guesses:
-        said = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
-        out.text(f"  {'':7}  -> {short(said, 100)}")
+        labels = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
+        out.text(f"  {'':7}  -> {short(labels, 100)}")

@@ -53,8 +53,8 @@ class Contender:
         """The options of `tailwright train` that ask for it."""
         if not self.method:
             return ["--augment", "none"]
-        given = [f"{self.method}.{name}={_plain(value)}" for name, value in self.settings.items()]
-        return ["--augment", self.method, *(part for one in given for part in ("--set", one))]
+        settings = [f"{self.method}.{name}={_plain(value)}" for name, value in self.settings.items()]
+        return ["--augment", self.method, *(word for setting in settings for word in ("--set", setting))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +199,8 @@ class _Halving:
             gain = first.gains["all"][self.metric]
             sure = first.p < SIGNIFICANT and gain.mean > 0
             chosen = first.contender if sure else Contender()
-            said = f"{first.contender.name} changes {self.metric} by {gain.mean:+.2f} points"
-            reason = f"{said} ({gain.interval})"
+            change = f"by {gain.mean:+.2f} points ({gain.interval})"
+            reason = f"{first.contender.name} changes {self.metric} {change}"
             if not sure:
                 reason += ", which is no gain beyond noise"
         return Advice(

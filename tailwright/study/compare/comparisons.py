@@ -101,8 +101,8 @@ class Judge:
         """
         test = self.exam.test
         if outcome.top.shape[0] != len(test) or len(outcome.counts) != test.labels:
-            found = f"{outcome.cell.title}: {outcome.top.shape[0]:,} rows over {len(outcome.counts):,} labels"
-            raise InputError(found, expected=f"{len(test):,} over {test.labels:,}, as {self.exam.name} has")
+            size = f"{outcome.cell.title}: {outcome.top.shape[0]:,} rows over {len(outcome.counts):,} labels"
+            raise InputError(size, expected=f"{len(test):,} over {test.labels:,}, as {self.exam.name} has")
         weights = None
         if any(_is_weighted(metric) for metric in metrics):
             seen = weighed_as or outcome

@@ -45,8 +45,8 @@ def miniature(corpus: Corpus, share: float, order: np.ndarray) -> Corpus:
     kept = np.flatnonzero(order < share)
     if not len(kept):
         kept = np.array([int(np.argmin(order))])
-    labels, chosen = corpus.labels, pa.array(kept)
-    space = LabelSpace(labels.ids.take(chosen), labels.names.take(chosen), labels.texts.take(chosen))
+    labels, columns = corpus.labels, pa.array(kept)
+    space = LabelSpace(labels.ids.take(columns), labels.names.take(columns), labels.texts.take(columns))
     splits = {name: _restricted(split, kept) for name, split in corpus.splits().items()}
     return Corpus(labels=space, **{"valid": None, "test": None, **splits})  # type: ignore[arg-type]
 
