@@ -97,16 +97,16 @@ def _changes(
 ) -> tuple[list[LabelChange], list[LabelChange]]:
     """The labels that gained and that lost most, with how often each was there to be found."""
     hits = label_hits(before.top, after.top, truth, HITS_AT, excluded)
-
-    def change(label: int) -> LabelChange:
-        return LabelChange(
-            labels.ids[label].as_py(),
-            labels.names[label].as_py(),
-            float(hits.before[label]),
-            float(hits.after[label]),
-            float(hits.there[label]),
-            int(before.counts[label]),
-        )
-
-    gained, lost = hits.most_changed(count)
-    return [change(label) for label in gained.tolist()], [change(label) for label in lost.tolist()]
+    gained, lost = (
+        [
+            LabelChange(
+                labels.ids[label].as_py(),
+                labels.names[label].as_py(),
+                *(float(figure[label]) for figure in (hits.before, hits.after, hits.there)),
+                int(before.counts[label]),
+            )
+            for label in side.tolist()
+        ]
+        for side in hits.most_changed(count)
+    )
+    return gained, lost

@@ -8,6 +8,7 @@ Anything else that is wrong is an error before anything runs.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,18 +109,21 @@ def _crossed(
     augmentations: Sequence[Augmentation],
 ) -> tuple[list[Cell], list[str]]:
     """Every possible cell, and a line for each impossible pair of model and augmentation."""
-    cells, left_out = [], []
-    for system in systems:
-        for added in augmentations:
+    possible, left_out = [], []
+    for system, added in itertools.product(systems, augmentations):
+        if system.title in added.models:
             reason = _hindrance(system, added)
-            if reason and system.title in added.models:
+            if reason:
                 left_out.append(f"{system.name} x {added.name}: {reason}")
-    for data in datasets:
-        for system in systems:
-            for added in augmentations:
-                meant = system.title in data.models and system.title in added.models
-                if meant and not _hindrance(system, added):
-                    cells += _cells(top, pattern, data, system, added)
+            else:
+                possible.append((system, added))
+    cells = [
+        cell
+        for data in datasets
+        for system, added in possible
+        if system.title in data.models
+        for cell in _cells(top, pattern, data, system, added)
+    ]
     return cells, left_out
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Is told what happens to the cells, within a `with` statement; says nothing."""
+    """What a study reports to, in a `with` statement; this one shows nothing."""
 
     def __enter__(self) -> Display:
         return self

@@ -1,7 +1,7 @@
 """`run_study`: every cell of a plan, each in a process of its own, whatever happens on the way.
 
-A finished cell is never run again, a killed one goes on where it was, a failed one leaves its error and is
-tried again by the next study. Several studies may work on one folder: a cell that another study is working
+A finished cell is never run again, a killed one is resumed, a failed one leaves its error and is tried again
+by the next study. Several studies may work on one folder: a cell that another study is working
 on is left to it and waited for at the end.
 """
 

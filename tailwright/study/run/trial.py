@@ -1,8 +1,8 @@
 """`tried`: what happens in one cell, from the corpus to its outcome.
 
-Whatever a kill interrupts goes on where it was: a training from its checkpoint, a search with the value that
-was being tried. Validation rows are held out and a share of the rest is taken by seed 0 whatever the cell's
-seed, so that all cells of a dataset and fraction see the same rows. The test rows are ranked once.
+After a kill a training resumes from its checkpoint, a search with the value that was being tried. Validation
+rows are held out and a share of the rest is taken by seed 0 whatever the cell's seed, so that all cells of a
+dataset and fraction see the same rows. The test rows are ranked once.
 """
 
 from __future__ import annotations
