@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,20 +42,14 @@ def advise(
     from tailwright.study.advise.advisor import advise as ask
 
     corpus = tw.read(path, seed=seed)
-    chosen = choose(corpus, model, ["none"])
+    choice = choose(corpus, model, ["none"])
     for line in facts(corpus):
         out.text(line)
-    for reason in chosen.reasons:
+    for reason in choice.reasons:
         out.note(reason)
-    advice = ask(corpus, chosen.model, metric=metric, budget=seconds, seed=seed)
-    command = shlex.join(
-        [
-            *("tailwright", "train", str(path), "--out", "run"),
-            "--model",
-            advice.model,
-            *advice.chosen.options(),
-        ]
-    )
+    advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
+    words = ["train", str(path), "--out", "run", "--model", advice.model, *advice.chosen.options()]
+    command = shlex.join(["tailwright", *words])
     _show(out, advice)
     out.text(f"\nUse {advice.chosen.name}: {advice.reason}.")
     out.text(f"  {command}")
@@ -88,7 +83,7 @@ def _show(out: Output, advice: Advice) -> None:
                 f"{entry.labels:,}",
                 f"{entry.seeds}",
                 f"{gain.mean:+.2f}",
-                f"{gain.low:+.2f} to {gain.high:+.2f}",
+                gain.interval,
                 f"{entry.p:.3f}",
                 f"{entry.gains['all']['P@1'].mean:+.2f}",
                 *(_gain(entry, name, advice.metric) for name in slices),
@@ -108,38 +103,24 @@ def _gain(entry: Ranked, name: str, metric: str) -> str:
 
 def as_dict(advice: Advice) -> dict[str, Any]:
     """Plain values, for JSON."""
-    from dataclasses import asdict
-
+    ranking = []
+    for entry in advice.ranking:
+        values = asdict(entry)
+        contender, share = values.pop("contender"), values.pop("share")
+        ranking.append(
+            {"augmentation": entry.contender.name, **contender, "share_of_labels": share, **values}
+        )
     return {
         "model": advice.model,
         "metric": advice.metric,
         "chosen": {"method": advice.chosen.method or None, "settings": dict(advice.chosen.settings)},
         "reason": advice.reason,
         "seconds": round(advice.seconds, 1),
-        "ranking": [
-            {
-                "augmentation": entry.contender.name,
-                "method": entry.contender.method,
-                "settings": dict(entry.contender.settings),
-                "share_of_labels": entry.share,
-                "rows": entry.rows,
-                "labels": entry.labels,
-                "seeds": entry.seeds,
-                "p": entry.p,
-                "gains": {
-                    name: {metric: asdict(gain) for metric, gain in of_slice.items()}
-                    for name, of_slice in entry.gains.items()
-                },
-            }
-            for entry in advice.ranking
-        ],
+        "ranking": ranking,
         "probes": [
             {
                 "augmentation": probe.contender.name,
-                "round": probe.round,
-                "rows": probe.rows,
-                "labels": probe.labels,
-                "seed": probe.seed,
+                **{name: getattr(probe, name) for name in ("round", "rows", "labels", "seed")},
                 "seconds": round(probe.seconds, 2),
             }
             for probe in advice.probes

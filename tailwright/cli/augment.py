@@ -38,8 +38,7 @@ def augment(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only forecast rows, time, memory and disk; OUT is not written."),
+        bool, typer.Option("--dry-run", help="Only forecast rows, time, memory and disk; OUT is not written.")
     ] = False,
     seed: Seed = 0,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailwright.cli.options import command
+from tailwright.cli.options import TestData, command
 from tailwright.cli.output import Output
 from tailwright.study.page import short
 
@@ -20,10 +20,7 @@ def compare(
     out: Output,
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder: what to compare with.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="A run folder over the same labels.")],
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where the runs were trained"),
-    ] = None,
+    data: TestData = None,
 ) -> None:
     """By how much RUN_B is better than RUN_A, overall and by label frequency, and whether that may be noise.
 
@@ -43,14 +40,7 @@ def compare(
 
 def _show_differences(out: Output, comparison: TwoRuns, first: Path, second: Path) -> None:
     rows = [
-        [
-            name,
-            metric,
-            f"{one.mean:+.2f}",
-            f"{one.low:+.2f} to {one.high:+.2f}",
-            f"{one.rows:,}",
-            one.in_words,
-        ]
+        [name, metric, *one.cells()]
         for name, by_metric in comparison.differences.items()
         for metric, one in by_metric.items()
     ]

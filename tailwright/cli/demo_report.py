@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from tailwright.cli.demo import ABOUT, CAVEAT, COLUMNS, SLICE_COLUMNS
 from tailwright.cli.demo_story import (
     AUGMENTED,
-    BUCKETS,
     GAIN_AT,
     MODELS,
     PLAIN,
@@ -119,8 +118,8 @@ def gain_plot(comparison: TwinComparison) -> Plot:
 def recall_plot(trials: Mapping[str, Trial]) -> Plot:
     """How much each model finds, by label frequency."""
     return bars(
-        list(BUCKETS),
-        {name: [trial.by_bucket[bucket] for bucket in BUCKETS] for name, trial in trials.items()},
+        list(next(iter(trials.values())).by_bucket),
+        {name: list(trial.by_bucket.values()) for name, trial in trials.items()},
         title=f"R@{GAIN_AT} of all models, by training rows of a label",
         description="Both twins beside the two floors, popularity and label-matcher.",
         x_label="training rows of the label",

@@ -18,6 +18,7 @@ from tailwright.evaluation.draws import Drawn, Draws
 from tailwright.evaluation.row_parts import row_parts
 from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import measured, ranked
+from tailwright.study.compare.comparisons import frequency_buckets
 from tailwright.study.quality.examples import Guess
 
 PLAIN, AUGMENTED = "twin", "twin+gandalf"
@@ -46,16 +47,8 @@ MODELS: dict[str, dict[str, Any]] = {
         "augment_settings": {"gandalf": GANDALF},
     },
 }
-# Fewest and most training rows of a label; finer than head, torso and tail, to see where a gain begins.
-BUCKETS = {
-    "0": (0, 0),
-    "1": (1, 1),
-    "2": (2, 2),
-    "3-5": (3, 5),
-    "6-10": (6, 10),
-    "11-50": (11, 50),
-    ">50": (51, np.inf),
-}
+# Fewest training rows of a label; finer than head, torso and tail, to see where a gain begins.
+BUCKETS = (0, 1, 2, 3, 6, 11, 51)
 GAIN_AT = 10
 SHOWN = 3
 EXAMPLES = 5
@@ -95,16 +88,7 @@ class TwinComparison:
 
     def gain_rows(self) -> list[list[str]]:
         """For a table: labels, points, 95 % interval, test rows, verdict."""
-        return [
-            [
-                name,
-                f"{gain.mean:+.2f}",
-                f"{gain.low:+.2f} to {gain.high:+.2f}",
-                f"{gain.rows:,}",
-                gain.in_words,
-            ]
-            for name, gain in self.by_slice.items()
-        ]
+        return [[name, *gain.cells()] for name, gain in self.by_slice.items()]
 
     def choice_rule(self, test_rows: int) -> list[str]:
         """Which rows are shown, in sentences: the same in the terminal and in the report."""
@@ -129,7 +113,8 @@ def measure(corpus: Corpus, name: str, seed: int) -> Trial:
     test = corpus.splits()["test"]
     top = ranked(run, test)
     metrics = measured(run, top, test)
-    sliced = sliced_metrics(top, test.targets, None, buckets(corpus), (GAIN_AT,), test.excluded)
+    buckets = frequency_buckets(corpus.labels.counts, BUCKETS)
+    sliced = sliced_metrics(top, test.targets, None, buckets, (GAIN_AT,), test.excluded)
     by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in sliced.items()}
     return Trial(name, top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
 
@@ -154,19 +139,13 @@ def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Twi
     )
     return TwinComparison(
         {name: points for name, points in gains.items() if points is not None},
-        {name: gain(mask) for name, mask in buckets(corpus).items()},
+        {name: gain(mask) for name, mask in frequency_buckets(counts, BUCKETS).items()},
         telling,
         [
             _changed_row(corpus, before, after, int(row), bool(gained > 0))
             for row, gained in zip(telling.rows, telling.gained, strict=True)
         ],
     )
-
-
-def buckets(corpus: Corpus) -> dict[str, np.ndarray]:
-    """A mask over labels for each of `BUCKETS`."""
-    counts = corpus.labels.counts
-    return {name: (counts >= fewest) & (counts <= most) for name, (fewest, most) in BUCKETS.items()}
 
 
 def slices_with_rows(trials: Mapping[str, Trial]) -> list[str]:

@@ -41,6 +41,7 @@ def evaluate(
     from tailwright.errors import InputError
     from tailwright.labels import PROPENSITY_PRESETS
     from tailwright.registry import unknown
+    from tailwright.runs.evaluation import refuse_other_labels
 
     if propensity not in PROPENSITY_PRESETS:
         raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
@@ -49,9 +50,7 @@ def evaluate(
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
     run = loaded(folders)
     corpus = tw.read(path, seed=seed)
-    if not corpus.labels.ids.equals(run.labels.ids):
-        found = f"found {len(corpus.labels):,} labels"
-        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folders[0]}", path=path)
+    refuse_other_labels(corpus, run, folders[0])
     splits = corpus.splits()
     if split not in splits:
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)

@@ -36,8 +36,7 @@ def graph(
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw a label's neighbours.")
     ] = None,
     label: Annotated[
-        str | None,
-        typer.Option("--label", help="The label to draw.", show_default="the explained one"),
+        str | None, typer.Option("--label", help="The label to draw.", show_default="the explained one")
     ] = None,
     steps: Annotated[int, typer.Option("--steps", help="Hops of the walk from each label.")] = 400,
     restart: Annotated[

@@ -74,7 +74,7 @@ def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) ->
     out.text()
     out.text(draw_in_terminal(corpus.labels.counts))
     out.text()
-    out.text(f"beyond plain labels: {'; '.join(special_things(report)) or 'nothing'}")
+    out.text(f"beyond plain labels: {'; '.join(_of_splits(report, SPECIAL)) or 'nothing'}")
     out.text(f"worth a look: {'; '.join(odd_things(report)) or 'nothing'}")
 
 
@@ -129,11 +129,6 @@ def rank_plot(counts: np.ndarray) -> Plot:
         y_label="training rows",
         bands=bands,
     )
-
-
-def special_things(report: CorpusReport) -> list[str]:
-    """What a corpus has besides texts and hard labels, one phrase each."""
-    return _of_splits(report, SPECIAL)
 
 
 def odd_things(report: CorpusReport) -> list[str]:

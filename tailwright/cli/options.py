@@ -19,6 +19,10 @@ CorpusPath = Annotated[
     Path,
     typer.Argument(metavar="PATH", help="A corpus: a folder of train/valid/test/labels files, or one file."),
 ]
+TestData = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where the runs were trained"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

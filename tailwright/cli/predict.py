@@ -40,12 +40,13 @@ def predict(
     from tailwright.errors import InputError
 
     folders, texts = split_runs(arguments)
-    given = [*texts, *(lines_of(source) if source is not None else [])]
-    if not given:
+    if source is not None:
+        texts += lines_of(source)
+    if not texts:
         raise InputError("found no text", expected="texts as arguments, or --input FILE")
-    said = loaded(folders).predict(given, k=k)
+    best = loaded(folders).predict(texts, k=k)
     rows = []
-    for text, ids, names, scores in zip(given, said.ids, said.names, said.scores, strict=True):
+    for text, ids, names, scores in zip(texts, best.ids, best.names, best.scores, strict=True):
         out.text(text)
         cells = [
             [f"  {score:.4f}", label, name] for label, name, score in zip(ids, names, scores, strict=True)

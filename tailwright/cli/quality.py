@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,12 +57,8 @@ def quality(
         if number:
             out.text()
         _show(out, of_method)
-    words = [
-        str(path),
-        *(["--method", method] if method else []),
-        *(["--run", str(folder)] if folder else []),
-    ]
-    words += ["--out", str(target), "--examples", str(count), "--seed", str(seed)]
+    optional = [*(["--method", method] if method else []), *(["--run", str(folder)] if folder else [])]
+    words = [str(path), *optional, "--out", str(target), "--examples", str(count), "--seed", str(seed)]
     command = shlex.join(["tailwright", "quality", *words])
     write_page(target, quality_page(measured, path.name or str(path), command))
     out.text()
@@ -71,7 +68,7 @@ def quality(
             "path": str(path),
             "run": None if folder is None else str(folder),
             "report": str(target),
-            **measured.as_dict(),
+            **asdict(measured),
         }
     )
 
@@ -109,5 +106,5 @@ def _show(out: Output, quality: MethodQuality) -> None:
 def _line(out: Output, name: str, text: str, guesses: tuple[Guess, ...] = ()) -> None:
     out.text(f"  {name:7}  {short(' '.join(text.split()), 100)}")
     if guesses:
-        said = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
-        out.text(f"  {'':7}  -> {short(said, 100)}")
+        labels = "; ".join(f"{guess.name}{' (right)' if guess.right else ''}" for guess in guesses)
+        out.text(f"  {'':7}  -> {short(labels, 100)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.options import command
+from tailwright.cli.options import TestData, command
 from tailwright.cli.output import Output
 
 
@@ -16,10 +16,7 @@ from tailwright.cli.output import Output
 def report(
     out: Output,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where each run was trained"),
-    ] = None,
+    data: TestData = None,
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")] = Path(
         "report.html"
     ),

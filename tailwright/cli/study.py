@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from tailwright.cli.output import Output
 from tailwright.errors import InputError
 
 if TYPE_CHECKING:
-    from tailwright.study.run.runner import Ran, Study
+    from tailwright.study.run.runner import Study
 
 
 @command
@@ -78,21 +78,19 @@ def study(
         out.text(f"failed: {name}: {reason}")
     for path in written:
         out.text(f"wrote {path}")
-    out.result(_facts(planned, ran, written))
+    out.result(
+        {
+            "study": str(planned.folder),
+            "cells": ran.asked,
+            "finished": ran.finished,
+            "failed": ran.failed,
+            "left_out": list(planned.plan.left_out),
+            "seconds": round(ran.seconds, 3),
+            "files": [path.name for path in written],
+        }
+    )
     if ran.failed:
         raise typer.Exit(1)
-
-
-def _facts(planned: Study, ran: Ran, written: list[Path]) -> dict[str, Any]:
-    return {
-        "study": str(planned.folder),
-        "cells": ran.asked,
-        "finished": ran.finished,
-        "failed": ran.failed,
-        "left_out": list(planned.plan.left_out),
-        "seconds": round(ran.seconds, 3),
-        "files": [path.name for path in written],
-    }
 
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:

@@ -68,7 +68,7 @@ def train(
     the same weights as an undisturbed training.
 
     Several processes or GPUs share the batches of one training under
-    `torchrun --nproc-per-node 2 -m tailwright train ...`; what is said and written comes from the first.
+    `torchrun --nproc-per-node 2 -m tailwright train ...`; only the first prints and writes.
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
     """
@@ -93,20 +93,20 @@ def train(
     from tailwright.training.workplace import peak_rss_mb
 
     corpus = tw.read(path, seed=asked.seed)
-    chosen = choose(corpus, asked.model, asked.augment)
-    kept = out_folder.with_name(f"{out_folder.name}.advice.json")
+    choice = choose(corpus, asked.model, asked.augment)
+    advice_file = out_folder.with_name(f"{out_folder.name}.advice.json")
     if probing is not None:
-        chosen = advised(chosen, corpus, probing, asked.seed, kept, resume)
-    asked.sort_out(chosen.model)
-    for reason in chosen.reasons:
+        choice = advised(choice, corpus, probing, asked.seed, advice_file, resume)
+    asked.sort_out(choice.model)
+    for reason in choice.reasons:
         out.note(reason)
     start = time.perf_counter()
     run = tw.train(
         corpus,
-        chosen.model,
-        augment=chosen.augment,
+        choice.model,
+        augment=choice.augment,
         settings=asked.settings,
-        augment_settings={**chosen.augment_settings, **asked.augment_settings},
+        augment_settings={**choice.augment_settings, **asked.augment_settings},
         seed=asked.seed,
         out=out_folder,
         resume=resume,
@@ -116,8 +116,8 @@ def train(
     if not leads:
         return
     seconds = time.perf_counter() - start
-    kept.unlink(missing_ok=True)
-    out.text(f"wrote {out_folder}: {chosen.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
+    advice_file.unlink(missing_ok=True)
+    out.text(f"wrote {out_folder}: {choice.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
     metrics: dict[str, Any] = {}
     if corpus.test is not None:
         metrics = tw.evaluate(run, corpus.test)
@@ -125,8 +125,8 @@ def train(
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(
         {
-            "model": chosen.model,
-            "augment": list(chosen.augment),
+            "model": choice.model,
+            "augment": list(choice.augment),
             "run": str(out_folder),
             "train_seconds": round(seconds, 3),
             "peak_rss_mb": peak_rss_mb(),
@@ -136,25 +136,26 @@ def train(
 
 
 def advised(
-    chosen: AutoChoice, corpus: Corpus, budget: float, seed: int, kept: Path, resume: bool
+    choice: AutoChoice, corpus: Corpus, budget: float, seed: int, advice_file: Path, resume: bool
 ) -> AutoChoice:
     """The same model with the augmentation that short probes recommend.
 
-    The recommendation stays in the file `kept` until the training is done: probes repeated after a kill might
-    recommend something else, and the training could not go on.
+    The recommendation stays in `advice_file` until the training is done: probes repeated after a kill might
+    recommend something else, and the training could not be resumed.
     """
     from tailwright.runs.choice import AutoChoice
     from tailwright.store.errors import errors_of_writing
     from tailwright.study.advise.advisor import advise
 
-    if resume and kept.is_file():
-        said = json.loads(kept.read_text(encoding="utf-8"))
+    if resume and advice_file.is_file():
+        recommended = json.loads(advice_file.read_text(encoding="utf-8"))
     else:
-        advice = advise(corpus, chosen.model, budget=budget, seed=seed)
+        advice = advise(corpus, choice.model, budget=budget, seed=seed)
         best = advice.chosen
         settings = {best.method: dict(best.settings)} if best.method else {}
-        said = {"augment": list(settings), "settings": settings, "reason": f"{best.name}: {advice.reason}"}
-        with errors_of_writing(kept):
-            kept.write_text(json.dumps(said), encoding="utf-8")
-    reasons = (*chosen.reasons[:-1], f"augmentation {said['reason']}")
-    return AutoChoice(chosen.model, tuple(said["augment"]), reasons, said["settings"])
+        reason = f"{best.name}: {advice.reason}"
+        recommended = {"augment": list(settings), "settings": settings, "reason": reason}
+        with errors_of_writing(advice_file):
+            advice_file.write_text(json.dumps(recommended), encoding="utf-8")
+    reasons = (*choice.reasons[:-1], f"augmentation {recommended['reason']}")
+    return AutoChoice(choice.model, tuple(recommended["augment"]), reasons, recommended["settings"])

@@ -60,6 +60,15 @@ class Difference:
         """The verdict in words."""
         return "no clear difference" if self.verdict == "=" else self.verdict
 
+    @property
+    def interval(self) -> str:
+        """The interval for people."""
+        return f"{self.low:+.2f} to {self.high:+.2f}"
+
+    def cells(self) -> list[str]:
+        """For a table: points, 95 % interval, rows, verdict."""
+        return [f"{self.mean:+.2f}", self.interval, f"{self.rows:,}", self.in_words]
+
 
 @dataclass(frozen=True, eq=False)
 class Term:

@@ -140,14 +140,7 @@ def count_labels(judged: Judged, places: np.ndarray) -> LabelCounts:
     counts = LabelCounts(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(judged.labels))
     truth = judged.truth
     kernel.count_by_label(
-        judged.cut,
-        truth.indices,
-        truth.data,
-        places,
-        judged.ends,
-        counts.predicted,
-        counts.hits,
-        counts.mass,
+        judged.cut, truth.indices, truth.data, places, judged.ends, counts.predicted, counts.hits, counts.mass
     )
     return counts
 

@@ -56,10 +56,7 @@ class Ensemble:
         return " + ".join(run.name for run in self.runs)
 
     def top(
-        self,
-        texts: pa.LargeStringArray | Sequence[str],
-        k: int,
-        excluded: sparse.csr_array | None = None,
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None = None
     ) -> TopK:
         """The k labels of each text with the largest sums, best first; `excluded` as in `Run.top`."""
         rows = arrow_strings(texts)

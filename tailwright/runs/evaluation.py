@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k, sliced_metrics
@@ -40,6 +41,15 @@ def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> np.nda
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
     return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels)), data.excluded).ids
+
+
+def refuse_other_labels(corpus: Corpus, run: Run | Ensemble, name: object = "the run") -> None:
+    """InputError unless the corpus has the labels of the run; `name` is what the run is called."""
+    if not corpus.labels.ids.equals(run.labels.ids):
+        expected = f"the {len(run.labels):,} labels of {name}"
+        raise InputError(
+            f"found {len(corpus.labels):,} labels", expected=expected, path=corpus.source or None
+        )
 
 
 def measured(

@@ -136,10 +136,7 @@ class Run:
         return sum(applied.rows for applied in self.augmentations)
 
     def top(
-        self,
-        texts: pa.LargeStringArray | Sequence[str],
-        k: int,
-        excluded: sparse.csr_array | None = None,
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None = None
     ) -> TopK:
         """The k best labels of each text as numbers and scores, best first.
 

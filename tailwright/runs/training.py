@@ -160,13 +160,11 @@ def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool)
             shutil.rmtree(partial)
         if asked_file.exists():
             if not resume:
-                found = "an unfinished training of this run"
-                raise InputError(
-                    found, expected="--resume to go on, or --overwrite to start anew", path=partial
-                )
+                expected = "--resume to go on, or --overwrite to start anew"
+                raise InputError("an unfinished training of this run", expected=expected, path=partial)
             if asked_file.read_text(encoding="utf-8") != fingerprint:
-                found = "an unfinished training with other data, model or settings"
-                raise InputError(found, expected="the same as before, or --overwrite", path=partial)
+                other = "an unfinished training with other data, model or settings"
+                raise InputError(other, expected="the same as before, or --overwrite", path=partial)
         partial.mkdir(parents=True, exist_ok=True)
         write_whole(asked_file, fingerprint.encode())
 

@@ -16,6 +16,7 @@ from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.bootstrap import Difference
 from tailwright.evaluation.compare import TellingRows
 from tailwright.labels import head_torso_tail
+from tailwright.study.compare.comparisons import frequency_buckets
 
 NASTY = "</article><script>alert('x')</script>&<img src=x onerror=y>"
 
@@ -41,7 +42,7 @@ def page_of(corpus: Corpus, before: list[list[int]], after: list[list[int]]) -> 
         top = np.array(after if name == "twin+gandalf" else before, dtype=np.int32)
         metrics = metrics_at_k(top, test.targets, weights, (1, 3, 5, 10))
         of_slices = sliced_metrics(top, test.targets, weights, slices, (1, 3, 5, 10))
-        buckets = dict.fromkeys(BUCKETS)
+        buckets = dict.fromkeys(frequency_buckets(corpus.labels.counts, BUCKETS))
         trials[name] = Trial(name, top, {**metrics, "slices": of_slices}, buckets, 1.0, 1.0)
     comparison = compare_twins(corpus, trials, seed=0)
     return demo_page(corpus, tw.inspect(corpus), trials, comparison, {"total": 1.0}, size=None, seed=0)

@@ -10,8 +10,7 @@ from toy_study import plan_of, toy_corpus
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.settings import settings_from
-from tailwright.study.plan.cells import Cell, cell_from
-from tailwright.study.plan.search import choices, chosen
+from tailwright.study.plan.cells import Cell, cell_from, choices, chosen
 from tailwright.study.run.trial import code_of, key_of
 
 CELL = Cell(

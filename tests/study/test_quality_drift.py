@@ -122,5 +122,5 @@ def test_examples_say_what_the_model_gives(corpus):
 
 def test_a_run_over_other_labels_is_refused(corpus):
     other = augmented(["x"], [("x", 0)], names=("a", "b"))
-    with pytest.raises(InputError, match="found 3 labels, expected the 2 labels that the run was trained on"):
+    with pytest.raises(InputError, match="found 3 labels, expected the 2 labels of the run"):
         quality_of(corpus, reading(other))

@@ -271,7 +271,9 @@ def test_report_command_writes_the_file_and_says_so(runs, capsys, monkeypatch):
 
 
 def test_a_run_that_does_not_say_its_data_asks_for_them(runs):
-    with pytest.raises(InputError, match=r"e: does not say what it was trained on, expected --data PATH"):
+    with pytest.raises(
+        InputError, match=r"e: does not say which data it was trained on, expected --data PATH"
+    ):
         picked_outcomes([runs / "e"])
     outcomes, _ = picked_outcomes([runs / "e"], runs / "data")
     assert outcomes[0].cell.dataset == "data"

@@ -13,9 +13,10 @@ from tailwright.study.report.cost import cost_section
 from tailwright.study.report.curves import curves_section
 from tailwright.study.report.distribution import distribution_section
 from tailwright.study.report.gains import DRAWS, METRIC, gains_section
-from tailwright.study.report.making import making_section
 from tailwright.study.report.neighbours import neighbours_section
-from tailwright.study.report.sections import COLOURS, View, Views, by_place, colours_of, grouped
+from tailwright.study.report.plots import COLOURS
+from tailwright.study.report.sections import View, Views, by_place, colours_of, grouped
+from tailwright.study.report.writing import making_section
 
 TOY = exam()
 COLOURED = colours_of(["none", "gandalf", "labelmix"])

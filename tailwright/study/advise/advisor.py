@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,8 @@ class Contender:
         """The options of `tailwright train` that ask for it."""
         if not self.method:
             return ["--augment", "none"]
-        given = [f"{self.method}.{name}={_plain(value)}" for name, value in self.settings.items()]
-        return ["--augment", self.method, *(part for one in given for part in ("--set", one))]
+        settings = [f"{self.method}.{name}={_plain(value)}" for name, value in self.settings.items()]
+        return ["--augment", self.method, *(word for setting in settings for word in ("--set", setting))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +155,7 @@ class _Halving:
     """The state of one search: the probes so far, and the clock."""
 
     def __init__(
-        self,
-        corpus: Corpus,
-        model: str,
-        metric: str,
-        budget: float,
-        seed: int,
-        clock: Callable[[], float],
+        self, corpus: Corpus, model: str, metric: str, budget: float, seed: int, clock: Callable[[], float]
     ) -> None:
         self.corpus, self.model, self.metric, self.seed = corpus, model, metric, seed
         self.clock, self.start, self.budget = clock, clock(), budget
@@ -198,18 +192,15 @@ class _Halving:
         known = [entry for entry in known if entry.gains]
         known.sort(key=lambda entry: (-entry.share, -entry.seeds, -entry.gains["all"][self.metric].mean))
         adjusted = holm([entry.gains["all"][self.metric].p for entry in known])
-        ranking = tuple(
-            Ranked(e.contender, e.share, e.rows, e.labels, e.seeds, e.gains, float(p))
-            for e, p in zip(known, adjusted, strict=True)
-        )
+        ranking = tuple(replace(entry, p=p) for entry, p in zip(known, adjusted, strict=True))
         chosen, reason = Contender(), "no augmentation could be tried within the budget"
         if ranking:
             first = ranking[0]
             gain = first.gains["all"][self.metric]
             sure = first.p < SIGNIFICANT and gain.mean > 0
             chosen = first.contender if sure else Contender()
-            said = f"{first.contender.name} changes {self.metric} by {gain.mean:+.2f} points"
-            reason = f"{said} ({gain.low:+.2f} to {gain.high:+.2f})"
+            change = f"by {gain.mean:+.2f} points ({gain.interval})"
+            reason = f"{first.contender.name} changes {self.metric} {change}"
             if not sure:
                 reason += ", which is no gain beyond noise"
         return Advice(

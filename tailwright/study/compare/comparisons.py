@@ -101,8 +101,8 @@ class Judge:
         """
         test = self.exam.test
         if outcome.top.shape[0] != len(test) or len(outcome.counts) != test.labels:
-            found = f"{outcome.cell.title}: {outcome.top.shape[0]:,} rows over {len(outcome.counts):,} labels"
-            raise InputError(found, expected=f"{len(test):,} over {test.labels:,}, as {self.exam.name} has")
+            size = f"{outcome.cell.title}: {outcome.top.shape[0]:,} rows over {len(outcome.counts):,} labels"
+            raise InputError(size, expected=f"{len(test):,} over {test.labels:,}, as {self.exam.name} has")
         weights = None
         if any(_is_weighted(metric) for metric in metrics):
             seen = weighed_as or outcome
@@ -228,7 +228,8 @@ def _table(
         for line, seeds in drawn.items():
             if not seeds[0].counted.any():
                 continue
-            measured = [_metrics_on(name, outcome) for outcome in lines[line]]
+            metrics_of = [outcome.metrics for outcome in lines[line]]
+            measured = metrics_of if name == ALL else [of_seed["slices"][name] for of_seed in metrics_of]
             by_metric = {metric: [float(of_seed[metric]) for of_seed in measured] for metric in metrics}
             means[line][name] = {metric: statistics.fmean(values) for metric, values in by_metric.items()}
             spreads[line][name] = {
@@ -248,8 +249,7 @@ def _table(
         Entry(line[0], line[1], seeds, means[line], spreads[line], adjusted.get(line, {}))
         for line, seeds in lines.items()
     )
-    rows = judge.draws.rows
-    sizes = (first.n_train, rows, judge.draws.draws)
+    sizes = (first.n_train, judge.draws.rows, judge.draws.draws)
     return Comparison(dataset, fraction, *sizes, metrics, entries, best, against)
 
 
@@ -263,12 +263,6 @@ def _adjusted(
         for (line, name, metric), gain in zip(family, holm_adjusted(list(family.values())), strict=True):
             adjusted.setdefault(line, {}).setdefault(name, {})[metric] = gain
     return adjusted
-
-
-def _metrics_on(labels: str, outcome: Outcome) -> Mapping[str, float]:
-    """The metrics that were measured when the cell was judged, on all labels or on those of a slice."""
-    metrics: Mapping[str, float] = outcome.metrics if labels == ALL else outcome.metrics["slices"][labels]
-    return metrics
 
 
 def _best(

@@ -148,7 +148,7 @@ def _gain(entry: Entry, labels: str, metric: str) -> Shown:
     gain: Difference | None = entry.gain.get(labels, {}).get(metric)
     if gain is None:
         return Shown("")
-    return Shown(f"{gain.mean:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}) {gain.verdict}")
+    return Shown(f"{gain.mean:+.2f} ({gain.interval}) {gain.verdict}")
 
 
 def _basis(table: Comparison) -> str:
@@ -192,25 +192,22 @@ def _by_slice(table: Comparison) -> list[Sheet]:
 
 def _cost(tables: Sequence[Comparison]) -> Sheet:
     """Seconds and memory of every row, means over seeds."""
-    groups = []
-    for table in tables:
-        rows = []
-        for entry in table.entries:
-            figures = {
-                name: statistics.fmean(getattr(outcome, name) for outcome in entry.outcomes)
-                for name in ("n_augmented", "train_seconds", "predict_seconds", "peak_rss_mb")
-            }
-            rows.append(
-                [
-                    *(Shown(n) for n in (table.dataset, f"{table.fraction * 100:.4g} %")),
-                    *(Shown(n) for n in (entry.system, entry.augmentation)),
-                    Shown(f"{figures['n_augmented']:,.0f}"),
-                    Shown(f"{figures['train_seconds']:,.1f}"),
-                    Shown(f"{figures['predict_seconds']:,.2f}"),
-                    Shown(f"{figures['peak_rss_mb']:,.0f}"),
-                ]
-            )
-        groups.append(rows)
+    formats = {
+        "n_augmented": ",.0f",
+        "train_seconds": ",.1f",
+        "predict_seconds": ",.2f",
+        "peak_rss_mb": ",.0f",
+    }
+
+    def row(table: Comparison, entry: Entry) -> list[Shown]:
+        names = (table.dataset, f"{table.fraction * 100:.4g} %", entry.system, entry.augmentation)
+        means = (
+            format(statistics.fmean(getattr(outcome, name) for outcome in entry.outcomes), how)
+            for name, how in formats.items()
+        )
+        return [Shown(text) for text in (*names, *means)]
+
+    groups = [[row(table, entry) for entry in table.entries] for table in tables]
     columns = ["dataset", "rows", "model", "augmentation"]
     columns += ["rows added", "training s", "prediction s", "peak MB"]
     return Sheet("Cost", columns, groups, ["Means over seeds; prediction is that of all test rows."], words=4)

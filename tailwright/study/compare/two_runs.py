@@ -14,12 +14,10 @@ from tailwright.evaluation.bootstrap import Difference, difference, holm_adjuste
 from tailwright.evaluation.compare import label_hits
 from tailwright.evaluation.draws import DRAWS
 from tailwright.labels import head_torso_tail
-from tailwright.runs.run import read_facts
-from tailwright.study.compare.comparisons import ALL, SLICES, Judge, fit_for
-from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.compare.comparisons import ALL, METRICS, SLICES, Judge, fit_for
+from tailwright.study.run.exam import Exam, read_source, source_of
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
-METRICS = ("P@1", "P@5", "PSP@5", "R@10")
 HITS_AT = 5
 
 
@@ -53,8 +51,8 @@ class TwoRuns:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         differences = {
-            name: {metric: {**asdict(one), "verdict": one.verdict} for metric, one in found.items()}
-            for name, found in self.differences.items()
+            name: {metric: {**asdict(one), "verdict": one.verdict} for metric, one in by_metric.items()}
+            for name, by_metric in self.differences.items()
         }
         return {**asdict(self), "differences": differences}
 
@@ -88,10 +86,7 @@ def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int
 
 def _common_corpus(first: Path, second: Path) -> Corpus:
     """The corpus that both run folders name."""
-    one, other = (read_facts(folder).data.path for folder in (first, second))
-    for folder, source in ((first, one), (second, other)):
-        if not source:
-            raise InputError("does not say which data it was trained on", expected="--data PATH", path=folder)
+    one, other = source_of(first), source_of(second)
     if Path(one).resolve() != Path(other).resolve():
         raise InputError(f"found runs on {one} and on {other}", expected="runs on one corpus, or --data PATH")
     return read_source(one)
@@ -102,16 +97,16 @@ def _changes(
 ) -> tuple[list[LabelChange], list[LabelChange]]:
     """The labels that gained and that lost most, with how often each was there to be found."""
     hits = label_hits(before.top, after.top, truth, HITS_AT, excluded)
-
-    def change(label: int) -> LabelChange:
-        return LabelChange(
-            labels.ids[label].as_py(),
-            labels.names[label].as_py(),
-            float(hits.before[label]),
-            float(hits.after[label]),
-            float(hits.there[label]),
-            int(before.counts[label]),
-        )
-
-    gained, lost = hits.most_changed(count)
-    return [change(label) for label in gained.tolist()], [change(label) for label in lost.tolist()]
+    gained, lost = (
+        [
+            LabelChange(
+                labels.ids[label].as_py(),
+                labels.names[label].as_py(),
+                *(float(figure[label]) for figure in (hits.before, hits.after, hits.there)),
+                int(before.counts[label]),
+            )
+            for label in side.tolist()
+        ]
+        for side in hits.most_changed(count)
+    )
+    return gained, lost

@@ -24,8 +24,8 @@ GROUPS = 64
 def draw_order(corpus: Corpus, seed: int = 0) -> np.ndarray:
     """(labels,) float64 in [0, 1): a label is in the miniature of every share above its value.
 
-    Labels of one group have values side by side, so that a share is made of whole groups but for one. Labels
-    without training rows stand on no text and are drawn one by one.
+    Labels of one group have neighbouring values, so a share consists of whole groups but for one. Labels
+    without training rows belong to no group and are drawn one by one.
     """
     _, features = TfIdf.fit_transform(corpus.train.texts)
     groups = balanced_clusters(pifa(corpus.train.targets, features), GROUPS, seed=seed)
@@ -45,8 +45,8 @@ def miniature(corpus: Corpus, share: float, order: np.ndarray) -> Corpus:
     kept = np.flatnonzero(order < share)
     if not len(kept):
         kept = np.array([int(np.argmin(order))])
-    labels, chosen = corpus.labels, pa.array(kept)
-    space = LabelSpace(labels.ids.take(chosen), labels.names.take(chosen), labels.texts.take(chosen))
+    labels, columns = corpus.labels, pa.array(kept)
+    space = LabelSpace(labels.ids.take(columns), labels.names.take(columns), labels.texts.take(columns))
     splits = {name: _restricted(split, kept) for name, split in corpus.splits().items()}
     return Corpus(labels=space, **{"valid": None, "test": None, **splits})  # type: ignore[arg-type]
 

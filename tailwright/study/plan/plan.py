@@ -1,36 +1,14 @@
 """`StudyPlan`: the experiment that a TOML file describes, as the list of cells to train.
 
-    title = "Label texts on short texts"
-    seeds = [0, 1, 2]
-    fractions = [0.05, 1.0]            # nested shares of the training rows
-    valid = 0.1                        # held out of training
-    metrics = ["P@1", "PSP@5"]         # columns of the tables
-    against = "twin"                   # what all are compared with; if left out, each with itself
-
-    [datasets]
-    short = "../data/short"            # relative to the file; `demo` and $VARIABLES may be used
-    [datasets.long]
-    path = "$DATA/long"
-    seeds = { "5 %" = [0], "100 %" = [0, 1, 2] }
-    models = ["twin"]                  # of those below; all if it is left out
-
-    [models.twin]                      # its settings
-    [models."astec quick"]             # a variant under a name of its own
-    model = "astec"
-    clusters = 4096
-
-    [augmentations.none]
-    [augmentations."gandalf w/o SA"]
-    method = "gandalf"
-    soft = false
-
-Every dataset x model x augmentation x fraction x seed is a cell, except where a model lacks an augmentation's
-door: such pairs are left out and listed. Anything else that is wrong is an error before anything runs.
+docs/studies.md explains the keys, `studies/` has examples. Every dataset x model x augmentation x fraction x
+seed is a cell, except where a model lacks an augmentation's door: such pairs are left out and listed.
+Anything else that is wrong is an error before anything runs.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,18 +109,21 @@ def _crossed(
     augmentations: Sequence[Augmentation],
 ) -> tuple[list[Cell], list[str]]:
     """Every possible cell, and a line for each impossible pair of model and augmentation."""
-    cells, left_out = [], []
-    for system in systems:
-        for added in augmentations:
+    possible, left_out = [], []
+    for system, added in itertools.product(systems, augmentations):
+        if system.title in added.models:
             reason = _hindrance(system, added)
-            if reason and system.title in added.models:
+            if reason:
                 left_out.append(f"{system.name} x {added.name}: {reason}")
-    for data in datasets:
-        for system in systems:
-            for added in augmentations:
-                meant = system.title in data.models and system.title in added.models
-                if meant and not _hindrance(system, added):
-                    cells += _cells(top, pattern, data, system, added)
+            else:
+                possible.append((system, added))
+    cells = [
+        cell
+        for data in datasets
+        for system, added in possible
+        if system.title in data.models
+        for cell in _cells(top, pattern, data, system, added)
+    ]
     return cells, left_out
 
 

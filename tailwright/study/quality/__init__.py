@@ -1,1 +1,1 @@
-"""How good the rows are that augmentations made: variety, repetition, label drift, examples."""
+"""The quality of rows that augmentations made: variety, repetition, label drift, examples."""

@@ -21,7 +21,6 @@ import pyarrow as pa
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
-from tailwright.errors import InputError
 from tailwright.evaluation.judged import Judged, judge
 from tailwright.evaluation.metrics import add_up_rows
 from tailwright.labels import head_torso_tail
@@ -52,16 +51,6 @@ class Drift:
     same: float
     seen_sources: bool
     seen_new: bool
-
-
-def refuse_other_labels(corpus: Corpus, run: Run) -> None:
-    """InputError unless run and corpus have the same labels."""
-    if not corpus.labels.ids.equals(run.labels.ids):
-        raise InputError(
-            f"found {len(corpus.labels):,} labels",
-            expected=f"the {len(run.labels):,} labels that the run was trained on",
-            path=corpus.source or None,
-        )
 
 
 def drift(corpus: Corpus, pairing: Pairing, run: Run, seed: int = 0) -> Drift | None:

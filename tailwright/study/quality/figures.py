@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tailwright.data.corpus import Corpus
+from tailwright.runs.evaluation import refuse_other_labels
 from tailwright.runs.run import Run
-from tailwright.study.quality.drift import Drift, drift, refuse_other_labels
+from tailwright.study.quality.drift import Drift, drift
 from tailwright.study.quality.examples import Example, examples
 from tailwright.study.quality.sources import Pairing, pairings
 from tailwright.study.quality.texts import PairFigures, TextFigures, equal_to_training, measure
@@ -41,18 +41,9 @@ class Quality:
     seed: int
     methods: tuple[MethodQuality, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON has it; n of n-grams becomes text."""
-        return asdict(self)
-
 
 def quality_of(
-    corpus: Corpus,
-    run: Run | None = None,
-    method: str | None = None,
-    seed: int = 0,
-    *,
-    count: int = EXAMPLES,
+    corpus: Corpus, run: Run | None = None, method: str | None = None, seed: int = 0, *, count: int = EXAMPLES
 ) -> Quality:
     """The quality of the rows that augmentations added to `corpus.train`, of `method` alone if it is given.
 

@@ -1,4 +1,4 @@
-"""Which rows of a corpus an augmentation made, and which row each was made of."""
+"""Which rows of a corpus an augmentation made, and from which row each was made."""
 
 from __future__ import annotations
 

@@ -78,29 +78,28 @@ def drift_rows(drift: Drift) -> Rows:
 
 def headline(quality: MethodQuality) -> str:
     """How many rows a method made, in a sentence or two."""
-    said = f"{quality.method}: {quality.rows:,} new rows, {quality.share:.1f} % of the training rows"
-    if quality.sources is not None:
-        said += f", made of {quality.sources.texts:,} sources"
-    said += "."
-    if quality.without_source:
-        said += (
-            f" {quality.without_source:,} of them have no source among the training rows and are left out of "
-            "all comparisons with sources."
-        )
-    return said
+    sources = "" if quality.sources is None else f", made of {quality.sources.texts:,} sources"
+    share = f"{quality.share:.1f} % of the training rows"
+    sentence = f"{quality.method}: {quality.rows:,} new rows, {share}{sources}."
+    if not quality.without_source:
+        return sentence
+    return (
+        f"{sentence} {quality.without_source:,} of them have no source among the training rows and are left "
+        "out of all comparisons with sources."
+    )
 
 
 def drift_words(drift: Drift) -> list[str]:
     """What to know when reading the drift, one sentence each."""
-    said = [
+    sentences = [
         f"A model's predictions for {drift.pairs:,} new rows and their sources, against the source's labels.",
         f"Of the first n labels that it gives a source, the new row has {drift.same:.1f} % among its own.",
     ]
     if drift.seen_sources:
-        said.append("The model was trained on these sources, which flatters the sources.")
+        sentences.append("The model was trained on these sources, which flatters the sources.")
     if drift.seen_new:
-        said.append("It was trained on new rows of this method too, which flatters the new rows.")
-    return said
+        sentences.append("It was trained on new rows of this method too, which flatters the new rows.")
+    return sentences
 
 
 def _figures(drift: Drift) -> Sequence[str]:

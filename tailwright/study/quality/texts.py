@@ -78,7 +78,7 @@ class _Texts:
 
     words: np.ndarray  # (positions,) int32
     offsets: np.ndarray  # (texts + 1,) int64
-    new: int  # the first so many texts are new
+    new: int  # how many texts are new; they come first
     pair_new: np.ndarray  # (pairs,) int64: texts
     pair_source: np.ndarray  # (pairs,) int64: texts
 
@@ -143,7 +143,7 @@ def measure(train: Dataset, pairing: Pairing, seed: int = 0) -> Measured:
 def _of_order(
     texts: _Texts, ids: np.ndarray, different: int, n: int, sample: dict[str, np.ndarray]
 ) -> _Order:
-    """`ids` are the n-grams at all positions, `count` the number of different ones."""
+    """`ids` are the n-grams at all positions, `different` is the number of distinct ones."""
     held, distinct = texts.totals(n), np.empty(len(texts.lengths), dtype=np.int64)
     distinct_in_rows(ids, texts.offsets, n, distinct)
     loops = (held > 0) & (2 * distinct <= held)
@@ -220,7 +220,7 @@ def _equally_many(texts: _Texts, draw: np.random.Generator) -> dict[str, np.ndar
 def _distinct(
     texts: _Texts, ids: np.ndarray, n: int, different: int, sample: dict[str, np.ndarray]
 ) -> dict[str, float]:
-    """The share of n-grams that differ on each side, among the first so many that both sides have as many."""
+    """The share of distinct n-grams on each side, among equally many of both sides."""
     ngrams = {side: ids[texts.positions(members, n)] for side, members in sample.items()}
     size = min(len(held) for held in ngrams.values())
     if not size:
@@ -234,7 +234,7 @@ def _distinct(
 
 
 def _ratios(texts: _Texts, shared: np.ndarray) -> np.ndarray:
-    """(pairs,) difflib's ratio, where so many words are on both sides; two empty texts are equal."""
+    """(pairs,) difflib's ratio, from the number of words that both sides share; two empty texts are equal."""
     matched = np.empty(len(texts.pair_new), dtype=np.int64)
     matched_words(texts.words, texts.offsets, texts.pair_source, texts.pair_new, shared, matched)
     words = texts.lengths[texts.pair_source] + texts.lengths[texts.pair_new]

@@ -11,18 +11,8 @@ from tailwright.models import Model, models
 from tailwright.runs.run import load
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.quality.similarity import KINDS, RANDOM, similarities
-from tailwright.study.report.sections import (
-    COLOURS,
-    Figure,
-    Place,
-    Section,
-    View,
-    by_place,
-    layout,
-    line,
-    section_of_views,
-    translucent,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Place, Section, View, by_place, section_of_views
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 from tailwright.study.run.trial import rows_of
@@ -95,15 +85,15 @@ def _summary(cosines: Mapping[str, np.ndarray]) -> str:
     return f"{summary} Nearer than 95 % of random documents: {', '.join(nearer)}." if nearer else summary
 
 
-def _figure(cosines: Mapping[str, np.ndarray]) -> Figure:
+def _figure(cosines: Mapping[str, np.ndarray]) -> plots.Figure:
     middles = ((_BINS[1:] + _BINS[:-1]) / 2).round(4).tolist()
     traces = []
     for kind, values in cosines.items():
         # Rounding may carry a unit vector's cosine with itself above 1.
         share = 100 * np.histogram(np.clip(values, -1, 1), _BINS)[0] / len(values)
-        colour = COLOURS[KINDS.index(kind)]
+        colour = plots.COLOURS[KINDS.index(kind)]
         traces.append(
-            line(
+            plots.line(
                 kind,
                 middles,
                 share.round(3).tolist(),
@@ -112,9 +102,9 @@ def _figure(cosines: Mapping[str, np.ndarray]) -> Figure:
                 width=2,
                 line={"shape": "spline", "smoothing": 0.6},
                 fill="tozeroy",
-                fillcolor=translucent(colour, 0.12),
+                fillcolor=plots.translucent(colour, 0.12),
             )
         )
     low = min(-0.05, *(float(np.quantile(values, 0.001)) for values in cosines.values())) - 0.05
     axes = {"xaxis": {"range": [max(low, -1.0), 1.03]}, "yaxis": {"rangemode": "tozero"}}
-    return {"data": traces, "layout": layout("cosine similarity", "share of rows, in percent", **axes)}
+    return plots.figure(traces, "cosine similarity", "share of rows, in percent", **axes)

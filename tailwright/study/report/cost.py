@@ -6,18 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tailwright.study.report.sections import (
-    SYMBOLS,
-    Figure,
-    Place,
-    Section,
-    View,
-    by_place,
-    grouped,
-    layout,
-    plain,
-    section_of_views,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Place, Section, View, by_place, grouped, section_of_views
 from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
@@ -32,7 +22,7 @@ Points = Mapping[Place, tuple[float, float]]  # (system, augmentation) to (secon
 def cost_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Section | None:
     """A view for each dataset, fraction and metric."""
     systems = sorted({outcome.cell.system for outcome in outcomes})
-    symbols = {system: SYMBOLS[place % len(SYMBOLS)] for place, system in enumerate(systems)}
+    symbols = {system: plots.SYMBOLS[place % len(plots.SYMBOLS)] for place, system in enumerate(systems)}
     views = []
     for at, cells in grouped(by_place(outcomes), 2).items():
         for metric in _METRICS:
@@ -42,8 +32,8 @@ def cost_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Sec
                 if all(metric in outcome.metrics for outcome in of_seeds)
             }
             if points:
-                figure = _figure(points, cells, metric, colours, symbols)
-                views.append(View((*at, metric), _summary(points, metric), figure))
+                plot = _figure(points, cells, metric, colours, symbols)
+                views.append(View((*at, metric), _summary(points, metric), plot))
     return section_of_views(
         "cost", "Cost against quality", _ABOUT, views, "dataset", "training rows", "metric"
     )
@@ -71,12 +61,12 @@ def _figure(
     metric: str,
     colours: Mapping[str, str],
     symbols: Mapping[str, str],
-) -> Figure:
+) -> plots.Figure:
     traces = [
         {
             "type": "scatter",
             "mode": "markers",
-            "name": plain(f"{system} / {augmentation}"),
+            "name": plots.plain(f"{system} / {augmentation}"),
             "x": [round(seconds, 3)],
             "y": [round(quality, 4)],
             "marker": {
@@ -91,7 +81,7 @@ def _figure(
         for (system, augmentation), (seconds, quality) in points.items()
     ]
     ticks = {"type": "log", "tickformat": ",~g", "ticksuffix": " s"}
-    return {"data": traces, "layout": layout("training time", f"{metric} in percent", xaxis=ticks)}
+    return plots.figure(traces, "training time", f"{metric} in percent", xaxis=ticks)
 
 
 def _facts(cells: Sequence[Outcome]) -> str:

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from tailwright.study.report.sections import (
-    Figure,
-    Section,
-    View,
-    by_place,
-    grouped,
-    in_words,
-    layout,
-    line,
-    section_of_views,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Section, View, by_place, grouped, in_words, section_of_views
 from tailwright.study.run.outcomes import Outcome
 
 _ABOUT = (
@@ -47,7 +38,7 @@ def _epochs(outcome: Outcome) -> Epochs:
     return [last_phase[epoch] for epoch in sorted(last_phase)]
 
 
-def _view(epochs: Mapping[str, Epochs], colours: Mapping[str, str]) -> tuple[str, Figure]:
+def _view(epochs: Mapping[str, Epochs], colours: Mapping[str, str]) -> tuple[str, plots.Figure]:
     """A summary, and the plot: P@1 on watched rows, else the measure on validation rows, else the loss."""
     events = [event for of_cell in epochs.values() for event in of_cell]
     if all(event.get("watched") for event in events):
@@ -91,16 +82,16 @@ def _best(epochs: Epochs) -> str:
 
 
 def _curve(name: str, epochs: Epochs, ys: Sequence[float | None], colour: str, dash: str) -> dict[str, Any]:
-    numbers, rounded = (
-        [int(event["epoch"]) for event in epochs],
-        [None if y is None else round(y, 4) for y in ys],
-    )
+    numbers = [int(event["epoch"]) for event in epochs]
+    rounded = [None if y is None else round(y, 4) for y in ys]
     hover = "epoch %{x}: %{y:.2f}"
-    return line(name, numbers, rounded, colour, hover, width=2, mode="lines+markers", line={"dash": dash})
+    return plots.line(
+        name, numbers, rounded, colour, hover, width=2, mode="lines+markers", line={"dash": dash}
+    )
 
 
-def _figure(lines: list[dict[str, Any]], y: str) -> Figure:
+def _figure(lines: list[dict[str, Any]], y: str) -> plots.Figure:
     last = max(epoch for curve in lines for epoch in curve["x"])
     # Plotly would put ticks at halves of epochs too.
     ticks = {"dtick": 1} if last <= 12 else {"tickformat": "d"}
-    return {"data": lines, "layout": layout("epoch", y, xaxis=ticks)}
+    return plots.figure(lines, "epoch", y, xaxis=ticks)

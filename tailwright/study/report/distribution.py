@@ -9,17 +9,8 @@ import numpy as np
 
 from tailwright.data.rank_frequency import rank_frequency
 from tailwright.labels import TailThresholds
-from tailwright.study.report.sections import (
-    COLOURS,
-    Figure,
-    Section,
-    View,
-    by_place,
-    grouped,
-    layout,
-    line,
-    section_of_views,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Section, View, by_place, grouped, section_of_views
 from tailwright.study.run.outcomes import Outcome
 
 _TITLE = "Label distribution before and after augmentation"
@@ -60,15 +51,12 @@ def _summary(added: Mapping[str, Outcome]) -> str:
     return " ".join(sentences)
 
 
-def _figure(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> Figure:
+def _figure(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> plots.Figure:
     """The original rows, then what each augmentation made of them."""
-    lines = [_curve("original rows", next(iter(added.values())).counts, COLOURS[0])]
+    lines = [_curve("original rows", next(iter(added.values())).counts, plots.COLOURS[0])]
     lines += [_curve(name, outcome.augmented_counts, colours[name]) for name, outcome in added.items()]
     axis = {"type": "log", "exponentformat": "none", "dtick": 1}
-    return {
-        "data": lines,
-        "layout": layout("label rank", "training rows (weighted)", xaxis=axis, yaxis=axis),
-    }
+    return plots.figure(lines, "label rank", "training rows (weighted)", xaxis=axis, yaxis=axis)
 
 
 def _curve(name: str, counts: np.ndarray, colour: str) -> dict[str, Any]:
@@ -77,4 +65,4 @@ def _curve(name: str, counts: np.ndarray, colour: str) -> dict[str, Any]:
     steps = int(np.ceil(_POINTS_A_DECADE * decades)) + 1
     ranks = np.unique(np.geomspace(1, max(len(curve), 1), steps).round().astype(int))[: len(curve)]
     rows = [float(f"{value:.4g}") for value in curve[ranks - 1]] if len(curve) else []
-    return line(name, ranks.tolist(), rows, colour, "rank %{x:,}: %{y:,.4~g} rows")
+    return plots.line(name, ranks.tolist(), rows, colour, "rank %{x:,}: %{y:,.4~g} rows")

@@ -8,18 +8,8 @@ from typing import Any
 from tailwright.evaluation.bootstrap import Difference
 from tailwright.study.compare.comparisons import gain_by_frequency
 from tailwright.study.plan.cells import BASELINE
-from tailwright.study.report.sections import (
-    Figure,
-    Section,
-    View,
-    by_place,
-    grouped,
-    layout,
-    line,
-    plain,
-    section_of_views,
-    translucent,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Section, View, by_place, grouped, section_of_views
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 
@@ -78,16 +68,14 @@ def _summary(curves: Mapping[str, Curve]) -> str:
     return " ".join(sentences)
 
 
-def _figure(curves: Mapping[str, Curve], colours: Mapping[str, str]) -> Figure:
+def _figure(curves: Mapping[str, Curve], colours: Mapping[str, str]) -> plots.Figure:
     buckets = list(dict.fromkeys(bucket for curve in curves.values() for bucket, _ in curve))
     axes = {
         "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": buckets, "tickangle": -40},
         "yaxis": {"zeroline": True, "zerolinewidth": 1.5},
     }
-    return {
-        "data": [trace for name, curve in curves.items() for trace in _band(name, curve, colours[name])],
-        "layout": layout("training rows of a label", f"gain in {METRIC}, points of percent", **axes),
-    }
+    traces = [trace for name, curve in curves.items() for trace in _band(name, curve, colours[name])]
+    return plots.figure(traces, "training rows of a label", f"gain in {METRIC}, points of percent", **axes)
 
 
 def _band(name: str, curve: Curve, colour: str) -> list[dict[str, Any]]:
@@ -100,14 +88,14 @@ def _band(name: str, curve: Curve, colour: str) -> list[dict[str, Any]]:
         "x": [*buckets, *reversed(buckets)],
         "y": [round(value, 3) for value in around],
         "fill": "toself",
-        "fillcolor": translucent(colour, 0.18),
+        "fillcolor": plots.translucent(colour, 0.18),
         "line": {"width": 0},
         "mode": "lines",
         "hoverinfo": "skip",
         "showlegend": False,
-        "legendgroup": plain(name),
+        "legendgroup": plots.plain(name),
     }
-    means = line(
+    means = plots.line(
         name,
         buckets,
         [round(gain.mean, 3) for gain in gains],
@@ -116,7 +104,7 @@ def _band(name: str, curve: Curve, colour: str) -> list[dict[str, Any]]:
         "%{customdata[2]:,} test rows",
         mode="lines+markers",
         marker={"size": 7},
-        legendgroup=plain(name),
+        legendgroup=plots.plain(name),
         customdata=[[round(gain.low, 2), round(gain.high, 2), gain.rows] for gain in gains],
     )
     return [band, means]

@@ -141,4 +141,4 @@ def _delta(gain: Difference | None) -> TableCell:
 
 
 def _interval(gain: Difference) -> str:
-    return f"95 % interval {gain.low:+.2f} to {gain.high:+.2f}, {gain.rows:,} rows, adjusted p {gain.p:.2g}"
+    return f"95 % interval {gain.interval}, {gain.rows:,} rows, adjusted p {gain.p:.2g}"

@@ -10,15 +10,8 @@ from tailwright.labels import correlation_graph, head_torso_tail
 from tailwright.labels.neighbours import neighbours, shared_rows
 from tailwright.streams import stream
 from tailwright.study.page import short
-from tailwright.study.report.sections import (
-    COLOURS,
-    Figure,
-    Section,
-    View,
-    layout,
-    plain,
-    section_of_views,
-)
+from tailwright.study.report import plots
+from tailwright.study.report.sections import Section, View, section_of_views
 from tailwright.study.run.exam import Exam
 
 _ABOUT = (
@@ -63,17 +56,19 @@ def _views(exam: Exam, seed: int) -> list[View]:
     return views
 
 
-def _figure(names: list[str], shares: np.ndarray, counts: np.ndarray, together: np.ndarray) -> Figure:
+def _figure(names: list[str], shares: np.ndarray, counts: np.ndarray, together: np.ndarray) -> plots.Figure:
     bars = {
         "type": "bar",
         "orientation": "h",
         # Two companions may be cut to the same name: their place keeps them apart.
-        "y": [plain(f"{place}. {short(n, _NAME_LIMIT)}") for place, n in enumerate(names, start=1)],
+        "y": [plots.plain(f"{place}. {short(n, _NAME_LIMIT)}") for place, n in enumerate(names, start=1)],
         "x": [round(float(share), 4) for share in shares],
-        "customdata": [[plain(n), int(c), int(t)] for n, c, t in zip(names, counts, together, strict=True)],
-        "marker": {"color": COLOURS[1]},
+        "customdata": [
+            [plots.plain(n), int(c), int(t)] for n, c, t in zip(names, counts, together, strict=True)
+        ],
+        "marker": {"color": plots.COLOURS[1]},
         "hovertemplate": "%{customdata[0]}<br>%{x:.2f} of the label's own visits<br>"
         "%{customdata[1]:,} training rows, %{customdata[2]:,} together<extra></extra>",
     }
-    axes = layout("visits (own = 1)", "", yaxis={"autorange": "reversed"})
-    return {"data": [bars], "layout": {**axes, "height": 120 + 28 * len(names)}}
+    height = 120 + 28 * len(names)
+    return plots.figure([bars], "visits (own = 1)", "", yaxis={"autorange": "reversed"}, height=height)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
-from tailwright.runs.run import read_facts
 from tailwright.study.plan.cells import BASELINE
-from tailwright.study.run.exam import Exam, read_source
+from tailwright.study.run.exam import Exam, read_source, source_of
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 
@@ -24,9 +23,7 @@ def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[lis
     outcomes: list[Outcome] = []
     exams: dict[str, Exam] = {}
     for folder in runs:
-        source = str(data) if data is not None else read_facts(folder).data.path
-        if not source:
-            raise InputError("does not say what it was trained on", expected="--data PATH", path=folder)
+        source = source_of(folder) if data is None else str(data)
         if source not in corpora:
             corpora[source] = read_source(source)
         corpus = corpora[source]

@@ -1,4 +1,4 @@
-"""What sections of a report are made of: HTML, and plots with choices, as plain JSON for Plotly."""
+"""What sections of a report are made of: HTML, plots with choices, and outcomes by place."""
 
 from __future__ import annotations
 
@@ -10,28 +10,11 @@ from markupsafe import Markup
 
 from tailwright.study.page.html import render
 from tailwright.study.plan.cells import BASELINE
+from tailwright.study.report import plots
 from tailwright.study.run.outcomes import Outcome
 
-Figure: TypeAlias = dict[str, Any]  # {"data": traces, "layout": layout}, as Plotly.newPlot takes them
-Place: TypeAlias = tuple[
-    str, ...
-]  # dataset, share of the training rows, system, augmentation; or the first of these
-
-# Mid-tones that can be told apart, on a dark page too and by most of the colour-blind; the first is grey.
-COLOURS = (
-    "#8a94a0",
-    "#2f7fc1",
-    "#d97b29",
-    "#1b9e77",
-    "#b8548a",
-    "#8577d6",
-    "#b8961f",
-    "#d1495b",
-    "#2aa3b5",
-    "#7d8f3a",
-)
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down", "pentagon")
-HEIGHT = 420
+# Dataset, share of the training rows, system, augmentation; or the first of these.
+Place: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -40,7 +23,7 @@ class View:
 
     at: tuple[str, ...]
     words: str
-    figure: Figure
+    figure: plots.Figure
 
 
 @dataclass(frozen=True)
@@ -85,54 +68,6 @@ def section_of_views(
     return Section(anchor, title, render(__package__, "views.html.j2", about=about, box=box), (box,))
 
 
-def line(
-    name: str, x: Sequence[Any], y: Sequence[Any], colour: str, hover: str, width: float = 2.5, **more: Any
-) -> dict[str, Any]:
-    """A line of a plot; `hover` is Plotly's template for a point, `more` are other fields of the trace."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": plain(name),
-        "x": x,
-        "y": y,
-        "hovertemplate": f"{hover}<extra>%{{fullData.name}}</extra>",
-        **more,
-        "line": {"color": colour, "width": width, **more.get("line", {})},
-    }
-
-
-def layout(x: str, y: str, **more: Any) -> dict[str, Any]:
-    """What all plots share: no background, the legend above, axes that make room for their names.
-
-    `more` are settings of Plotly's layout; those of `xaxis` and `yaxis` join the shared ones.
-    """
-    axes = {
-        name: {"title": {"text": plain(title)}, "automargin": True, **more.pop(name, {})}
-        for name, title in (("xaxis", x), ("yaxis", y))
-    }
-    shared = {
-        "height": HEIGHT,
-        "autosize": True,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 13},
-        "margin": {"l": 56, "r": 16, "t": 24, "b": 48},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "hovermode": "closest",
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": COLOURS[0], "activecolor": COLOURS[1]},
-    }
-    return {**shared, **axes, **more}
-
-
-def plain(text: object) -> str:
-    """A text that Plotly shows as it is; it would read some HTML in it.
-
-    >>> plain("<b>x</b> & y")
-    '&lt;b&gt;x&lt;/b&gt; &amp; y'
-    """
-    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def in_words(augmentation: str) -> str:
     """What an augmentation is called in a sentence."""
     return "no augmentation" if augmentation == BASELINE else augmentation
@@ -141,18 +76,10 @@ def in_words(augmentation: str) -> str:
 def colours_of(names: Sequence[str]) -> dict[str, str]:
     """A colour for each name, the same all over a report; grey is the baseline's."""
     others = [name for name in names if name != BASELINE]
-    coloured = {name: COLOURS[1 + place % (len(COLOURS) - 1)] for place, name in enumerate(others)}
-    return {BASELINE: COLOURS[0], **coloured}
-
-
-def translucent(colour: str, share: float) -> str:
-    """A colour, partly transparent.
-
-    >>> translucent("#ff8000", 0.2)
-    'rgba(255,128,0,0.2)'
-    """
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{share:g})"
+    coloured = {
+        name: plots.COLOURS[1 + place % (len(plots.COLOURS) - 1)] for place, name in enumerate(others)
+    }
+    return {BASELINE: plots.COLOURS[0], **coloured}
 
 
 def percent(fraction: float) -> str:

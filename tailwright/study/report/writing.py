@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tailwright.errors import InputError
+from tailwright.runs.run import library_versions
 from tailwright.study.compare.comparisons import Comparison, compare_all
-from tailwright.study.page.html import refuse_unwritable, write_page
+from tailwright.study.page.html import refuse_unwritable, render, write_page
 from tailwright.study.plan.cells import BASELINE
+from tailwright.study.plan.estimate import in_words
 from tailwright.study.report.closeness import closeness_section
 from tailwright.study.report.cost import cost_section
 from tailwright.study.report.curves import curves_section
@@ -16,10 +18,9 @@ from tailwright.study.report.distribution import distribution_section
 from tailwright.study.report.document import document, plotly_js
 from tailwright.study.report.explorer import explorer_section
 from tailwright.study.report.gains import gains_section
-from tailwright.study.report.making import making_section
 from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.neighbours import neighbours_section
-from tailwright.study.report.sections import Section, augmentations_of, colours_of
+from tailwright.study.report.sections import Section, augmentations_of, colours_of, percent
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 
@@ -81,3 +82,37 @@ def _sizes(outcomes: Sequence[Outcome]) -> str:
     }
     sizes = [f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items()]
     return f"{', '.join(sizes[:-1])}; {sizes[-1]}."
+
+
+def making_section(
+    outcomes: Sequence[Outcome], failed: Mapping[str, str], left_out: Sequence[str], command: str
+) -> Section:
+    """How it was made: every cell, what failed or was left out, versions, and the command that repeats it."""
+    html = render(
+        __package__,
+        "making.html.j2",
+        outcomes=outcomes,
+        failed=failed,
+        left_out=left_out,
+        command=command,
+        time=in_words(sum(outcome.train_seconds + outcome.predict_seconds for outcome in outcomes)),
+        cells=[_row(outcome) for outcome in outcomes],
+        versions=library_versions(),
+    )
+    return Section("making", "How it was made", html)
+
+
+def _row(outcome: Outcome) -> list[str]:
+    cell = outcome.cell
+    return [
+        cell.dataset,
+        percent(cell.fraction),
+        cell.system,
+        cell.augmentation,
+        str(cell.seed),
+        f"{outcome.n_train:,}",
+        f"{outcome.n_augmented:,}",
+        f"{outcome.train_seconds:,.1f}",
+        f"{outcome.peak_rss_mb:,.0f}",
+        outcome.key,
+    ]

@@ -1,1 +1,1 @@
-"""The cells of a study, trained in processes of their own, and the outcome of each."""
+"""The cells of a study, each trained in its own process, and their outcomes."""

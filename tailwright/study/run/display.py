@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Is told what happens to the cells, within a `with` statement; says nothing."""
+    """What a study reports to, in a `with` statement; this one shows nothing."""
 
     def __enter__(self) -> Display:
         return self
@@ -60,7 +60,7 @@ class Bars(Display):
 
         self.total = total
         self._bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),  # titles may hold square brackets
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -79,7 +79,7 @@ class Bars(Display):
         self._bars.stop()
 
     def started(self, cell: Cell) -> None:
-        self._running[cell.title] = self._bars.add_task(_plain(cell.title), total=None, left="")
+        self._running[cell.title] = self._bars.add_task(cell.title, total=None, left="")
 
     def ended(self, cell: Cell, done: int, what: str, left: float | None) -> None:
         self._bars.remove_task(self._running.pop(cell.title))
@@ -88,17 +88,10 @@ class Bars(Display):
         self.note(ended_line(cell, done, self.total, what, None))
 
     def note(self, text: str) -> None:
-        self._bars.console.print(_plain(text), highlight=False)
+        self._bars.console.print(text, markup=False, highlight=False)
 
 
 def ended_line(cell: Cell, done: int, total: int, what: str, left: float | None) -> str:
     """One line on a cell that has ended, with what is left where that is known."""
     rest = "" if left is None or done == total else f"; about {in_words(left)} left"
     return f"[{done}/{total}] {cell.title}: {what}{rest}"
-
-
-def _plain(text: str) -> str:
-    """The text with square brackets escaped, which rich would take for markup."""
-    from rich.markup import escape
-
-    return escape(text)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
 from tailwright.data.demo import demo_corpus
 from tailwright.data.read import read
 from tailwright.errors import InputError, quoted
+from tailwright.runs.run import read_facts
 from tailwright.study.plan.cells import Cell
 
 DEMO = "demo"
@@ -38,6 +40,14 @@ class Exam:
 def exam_of(cell: Cell) -> Exam:
     """What a cell is judged on; its data are read once per process."""
     return Exam(cell.dataset, _kept(cell.path))
+
+
+def source_of(folder: Path) -> str:
+    """The path of the corpus that the run in a folder was trained on."""
+    source = read_facts(folder).data.path
+    if not source:
+        raise InputError("does not say which data it was trained on", expected="--data PATH", path=folder)
+    return source
 
 
 def read_source(path: str) -> Corpus:

@@ -1,13 +1,8 @@
 """`Outcome`: what a finished cell gave. Tables, reports, claims and comparisons all start from outcomes.
 
-| in a cell's folder | holds |
-|---|---|
-| `run/` | the run folder, as `tailwright train` writes it |
-| `outcome/` | a safe folder: `cell.json`, `result.json`, the ranking of the test rows, label counts |
-| `error.txt` | instead of an outcome: why the cell failed |
-
-`cells.json` in a study's folder lists the cells that were last asked for, with the names they had then; cells
-of an earlier plan, or of earlier code, stay in their folders but no longer count.
+docs/studies.md lists the files of a study's folder. Its `cells.json` has the cells that were last asked for,
+with the names they had then; cells of an earlier plan, or of earlier code, stay in their folders but do not
+count.
 """
 
 from __future__ import annotations
@@ -25,12 +20,13 @@ import numpy as np
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError, quoted
-from tailwright.runs.evaluation import measured, ranked
+from tailwright.runs.evaluation import measured, ranked, refuse_other_labels
 from tailwright.runs.run import Run, load
 from tailwright.store import open_folder, writing
 from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
 from tailwright.study.plan.cells import BASELINE, Cell, cell_from
+from tailwright.study.run.exam import Exam
 
 LISTING = "cells.json"
 _OTHERS = {"key": str, "metrics": dict, "searched": dict, "chosen": dict}
@@ -135,13 +131,10 @@ def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
     A run folder does not say which rows were held out as validation rows; the cell says that none were.
     """
     run = load(folder)
-    if not corpus.labels.ids.equals(run.labels.ids):
-        found = f"found {len(corpus.labels):,} labels"
-        raise InputError(found, expected=f"the {len(run.labels):,} labels of {folder}", path=corpus.source)
-    if corpus.test is None:
-        raise InputError("found no test rows", expected="test rows to judge by", path=corpus.source)
+    refuse_other_labels(corpus, run, folder)
+    exam = Exam(Path(corpus.source).name or "data", corpus)
     cell = Cell(
-        dataset=Path(corpus.source).name or "data",
+        dataset=exam.name,
         path=corpus.source,
         model=run.name,
         augmentation="+".join(run.augment) or BASELINE,
@@ -153,7 +146,7 @@ def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
         seed=run.seed,
     )
     key = cell.key(corpus.digest(), str(folder.resolve()))
-    return replace(judged(run, folder, cell, key, corpus.test), folder=folder)
+    return replace(judged(run, folder, cell, key, exam.test), folder=folder)
 
 
 def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset) -> Outcome:

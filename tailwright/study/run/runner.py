@@ -1,14 +1,7 @@
 """`run_study`: every cell of a plan, each in a process of its own, whatever happens on the way.
 
-| in a study's folder | holds |
-|---|---|
-| `study.toml` | what was asked, a copy |
-| `cells.json` | the cells of the plan, by key |
-| `cells/KEY/` | a cell: its run, its outcome or its error |
-| `shared/` | work that cells share, kept by content |
-
-A finished cell is never run again, a killed one goes on where it was, a failed one leaves its error and is
-tried again by the next study. Several studies may work on one folder: a cell that another study is working
+A finished cell is never run again, a killed one is resumed, a failed one leaves its error and is tried again
+by the next study. Several studies may work on one folder: a cell that another study is working
 on is left to it and waited for at the end.
 """
 
@@ -105,12 +98,7 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
 
 
 def run_study(
-    study: Study,
-    *,
-    workers: int = 1,
-    threads: int | None = None,
-    only: str | None = None,
-    shown: bool = True,
+    study: Study, *, workers: int = 1, threads: int | None = None, only: str | None = None, shown: bool = True
 ) -> Ran:
     """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default)."""
     start = time.monotonic()

@@ -1,8 +1,8 @@
 """`tried`: what happens in one cell, from the corpus to its outcome.
 
-Whatever a kill interrupts goes on where it was: a training from its checkpoint, a search with the value that
-was being tried. Validation rows are held out and a share of the rest is taken by seed 0 whatever the cell's
-seed, so that all cells of a dataset and fraction see the same rows. The test rows are ranked once.
+After a kill a training resumes from its checkpoint, a search with the value that was being tried. Validation
+rows are held out and a share of the rest is taken by seed 0 whatever the cell's seed, so that all cells of a
+dataset and fraction see the same rows. The test rows are ranked once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from tailwright.runs.run import Run, load
 from tailwright.runs.training import finish, train
 from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
-from tailwright.study.plan.cells import Cell
-from tailwright.study.plan.search import choice_name, choices, chosen
+from tailwright.study.plan.cells import Cell, choice_name, choices, chosen
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome, judged
 from tailwright.training.workplace import peak_rss_mb

@@ -56,18 +56,18 @@ class Worker:
         code = self.process.poll()
         if code is None:
             return None
-        said = self._close()
+        lines = self._close()
         if code == TAKEN:
             return Ended("taken")
         if code == NO_SPACE:
-            return Ended("full", said[-1])
+            return Ended("full", lines[-1])
         if code == FINISHED:
             (self.folder / ERROR).unlink(missing_ok=True)
             return Ended("finished")
-        reason = f"killed by {signal.Signals(-code).name}" if code < 0 else said[-1]
+        reason = f"killed by {signal.Signals(-code).name}" if code < 0 else lines[-1]
         if code == -signal.SIGKILL:
             reason += ", most likely for lack of memory"
-        write_whole(self.folder / ERROR, "\n".join([reason, "", *said[-LINES_KEPT:], ""]).encode())
+        write_whole(self.folder / ERROR, "\n".join([reason, "", *lines[-LINES_KEPT:], ""]).encode())
         return Ended("failed", reason)
 
     def _close(self) -> list[str]:
