@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.bags import gather_rows, number_locally
+
 
 @njit(cache=True, nogil=True)
 def local_rows(
@@ -14,27 +16,9 @@ def local_rows(
 
     Returns (features, indptr, indices, data): `features` (local,) are the columns, ascending.
     """
-    used = np.zeros(columns, dtype=np.bool_)
-    stored = 0
-    for row in rows:
-        stored += indptr[row + 1] - indptr[row]
-        for p in range(indptr[row], indptr[row + 1]):
-            used[indices[p]] = True
-    features = np.flatnonzero(used).astype(np.int32)
-    number = np.empty(columns, dtype=np.int32)
-    for i in range(len(features)):
-        number[features[i]] = i
-    out_indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-    out_indices = np.empty(stored, dtype=np.int32)
-    out_data = np.empty(stored, dtype=np.float32)
-    at = 0
-    for i in range(len(rows)):
-        for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
-            out_indices[at] = number[indices[p]]
-            out_data[at] = data[p]
-            at += 1
-        out_indptr[i + 1] = at
-    return features, out_indptr, out_indices, out_data
+    starts, gathered, values = gather_rows(indptr, indices, data, rows)
+    features, renumbered = number_locally(gathered, np.full(columns, -1, dtype=np.int32))
+    return features, starts, renumbered, values
 
 
 @njit(cache=True, nogil=True)

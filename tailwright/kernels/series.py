@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from tailwright.kernels.strongest import UnitRows, keep_strongest
+from tailwright.kernels.strongest import keep_strongest
 from tailwright.kernels.walk import BLOCK
 
 
@@ -28,8 +28,6 @@ def expected_visits(
     row_masses: np.ndarray,  # (threads, rows) float64
     rows_seen_by: np.ndarray,  # (threads, rows) int32, -1 at first
     reached_rows: np.ndarray,  # (threads, rows) int32
-    texts: UnitRows,
-    least_similarity: float,
     out_labels: np.ndarray,  # (last - first, top + 1) int32
     out_weights: np.ndarray,  # (last - first, top + 1) float32
     out_counts: np.ndarray,  # (last - first,) int64
@@ -81,13 +79,5 @@ def expected_visits(
                     for place in range(count):
                         total[reached[place]] += hop_weights[hop] * mass[reached[place]]
                 out_counts[out] = keep_strongest(
-                    home,
-                    reached,
-                    total,
-                    reached,
-                    count,
-                    texts,
-                    least_similarity,
-                    out_labels[out],
-                    out_weights[out],
+                    home, reached, total, reached, count, out_labels[out], out_weights[out]
                 )

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.ranking import better, insert
-
-# (indptr, indices, data): CSR rows of length 1 with sorted indices; indptr of length 1 means "no vectors".
-UnitRows = tuple[np.ndarray, np.ndarray, np.ndarray]
+from tailwright.kernels.ranking import insert
 
 
 @njit(cache=True)
@@ -18,16 +15,14 @@ def keep_strongest(
     weights: np.ndarray,  # (all labels or as labels,) indexed by `places`
     places: np.ndarray,  # the place of each candidate's weight in `weights`
     count: int,  # the number of candidates
-    texts: UnitRows,
-    least_similarity: float,
     out_labels: np.ndarray,  # (top + 1,) int32
     out_weights: np.ndarray,  # (top + 1,) float32
 ) -> int:
     """Write the strongest candidates in ascending order of labels; returns how many.
 
-    Of equal weights the smaller label wins. Candidates whose text is less similar than `least_similarity` are
-    skipped. If `owner` is not among the top, its edge is added with its weight, or 1 if it has none. Weights
-    are compared as float32, in which sums that differ only by rounding are equal.
+    Of equal weights the smaller label wins. If `owner` is not among the top, its edge is added with its
+    weight, or 1 if it has none. Weights are compared as float32, in which sums that differ only by rounding
+    are equal.
     """
     top, filled = len(out_labels) - 1, 0
     top_labels, top_weights = out_labels[:top], out_weights[:top]
@@ -37,10 +32,6 @@ def keep_strongest(
         weight = np.float32(weights[places[candidate]])
         if label == owner:
             own = weight
-        if filled == top and not better(weight, label, top_weights[top - 1], top_labels[top - 1]):
-            continue
-        if label != owner and len(texts[0]) > 1 and _similarity(texts, owner, label) < least_similarity:
-            continue
         filled = insert(top_labels, top_weights, filled, label, weight)
     for place in range(filled):
         kept_own = kept_own or out_labels[place] == owner
@@ -49,24 +40,6 @@ def keep_strongest(
         filled += 1
     _sort_by_label(out_labels, out_weights, filled)
     return filled
-
-
-@njit(cache=True)
-def _similarity(texts: UnitRows, one: int, other: int) -> float:
-    """The dot product of two rows."""
-    indptr, indices, data = texts
-    a, a_end, b, b_end = indptr[one], indptr[one + 1], indptr[other], indptr[other + 1]
-    product = 0.0
-    while a < a_end and b < b_end:
-        if indices[a] == indices[b]:
-            product += data[a] * data[b]
-            a += 1
-            b += 1
-        elif indices[a] < indices[b]:
-            a += 1
-        else:
-            b += 1
-    return product
 
 
 @njit(cache=True)

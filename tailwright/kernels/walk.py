@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, prange
 
 from tailwright.kernels.philox import philox_block, wide_product
-from tailwright.kernels.strongest import UnitRows, keep_strongest
+from tailwright.kernels.strongest import keep_strongest
 
 # Labels that a thread takes at a time; threads take turns, as labels with close numbers may all be costly.
 BLOCK = 64
@@ -28,8 +28,6 @@ def walk_labels(
     steps: int,
     restart_up_to: np.uint64,  # a random word up to this restarts the walk
     table_size: int,  # a power of two above the number of labels that a walk can visit
-    texts: UnitRows,
-    least_similarity: float,
     threads: int,
     out_labels: np.ndarray,  # (last - first, top + 1) int32
     out_weights: np.ndarray,  # (last - first, top + 1) float32
@@ -78,15 +76,7 @@ def walk_labels(
                     if left <= restart_up_to:
                         here = home
                 out_counts[out] = keep_strongest(
-                    home,
-                    reached,
-                    visits,
-                    slots,
-                    count,
-                    texts,
-                    least_similarity,
-                    out_labels[out],
-                    out_weights[out],
+                    home, reached, visits, slots, count, out_labels[out], out_weights[out]
                 )
                 for visited in range(count):
                     table[slots[visited]] = -1

@@ -1,8 +1,7 @@
-"""Labels: propensities, head to tail, co-occurrence, the correlation graph, clusters, vectors."""
+"""Labels: propensities, head to tail, the correlation graph, clusters, vectors."""
 
 from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
-from tailwright.labels.cooccurrence import cooccurrence_blocks
 from tailwright.labels.correlation import GraphSettings, correlation_graph
 from tailwright.labels.propensity import PROPENSITY_PRESETS, Propensity, inverse_propensity
 from tailwright.labels.tail import TailThresholds, head_torso_tail
@@ -14,7 +13,6 @@ __all__ = [
     "Propensity",
     "TailThresholds",
     "balanced_clusters",
-    "cooccurrence_blocks",
     "correlation_graph",
     "head_torso_tail",
     "inverse_propensity",

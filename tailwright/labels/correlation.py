@@ -29,9 +29,7 @@ from numba import get_num_threads
 from scipy import sparse
 
 from tailwright.kernels.series import expected_visits
-from tailwright.kernels.strongest import UnitRows
 from tailwright.kernels.walk import walk_labels
-from tailwright.labels.vectors import unit_rows
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
@@ -65,15 +63,11 @@ def correlation_graph(
     head_cut: int = 500,
     seed: int = 0,
     method: Literal["walk", "series"] = "walk",
-    *,
-    label_vectors: sparse.sparray | np.ndarray | None = None,
-    least_similarity: float = 0.0,
 ) -> sparse.csr_array:
     """The graph of the labels of `targets` (rows, labels), CSR float32 (labels, labels); see `GraphSettings`.
 
-    Every stored pair counts as one, whatever its soft value. With `label_vectors` (labels, columns), edges
-    between labels whose vectors have a cosine below `least_similarity` are dropped before the strongest are
-    kept. A label with more than `head_cut` rows has one edge, of weight 1, to itself; one without rows none.
+    Every stored pair counts as one, whatever its soft value. A label with more than `head_cut` rows has one
+    edge, of weight 1, to itself; one without rows none.
 
     >>> graph = correlation_graph(sparse.csr_array([[1, 1, 0], [1, 1, 0]]), steps=400)
     >>> graph.sum(axis=1).tolist(), graph.indices.tolist()
@@ -83,15 +77,11 @@ def correlation_graph(
     pairs = _pairs(targets)
     counts = np.bincount(pairs.indices, minlength=pairs.shape[1])
     tail = _without(pairs, counts > settings.head_cut)
-    texts = _texts(label_vectors, pairs.shape[1])
-    make = _walk if settings.method == "walk" else _series
-    fill = make(tail, settings, seed, texts, least_similarity)
+    fill = _walk(tail, settings, seed) if settings.method == "walk" else _series(tail, settings)
     return _collect(fill, settings.top, counts > settings.head_cut)
 
 
-def _walk(
-    by_row: sparse.csr_array, settings: GraphSettings, seed: int, texts: UnitRows, least_similarity: float
-) -> Fill:
+def _walk(by_row: sparse.csr_array, settings: GraphSettings, seed: int) -> Fill:
     by_label = by_row.T.tocsr()
     key = stream_key(seed, "correlation-graph")
     restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
@@ -111,8 +101,6 @@ def _walk(
             settings.steps,
             restart_up_to,
             table_size,
-            texts,
-            least_similarity,
             threads,
             labels,
             weights,
@@ -122,9 +110,7 @@ def _walk(
     return fill
 
 
-def _series(
-    by_row: sparse.csr_array, settings: GraphSettings, seed: int, texts: UnitRows, least_similarity: float
-) -> Fill:
+def _series(by_row: sparse.csr_array, settings: GraphSettings) -> Fill:
     by_label = by_row.T.tocsr()
     rows, labels = by_row.shape
     hop_weights = settings.restart * (1 - settings.restart) ** np.arange(HOPS)
@@ -149,8 +135,6 @@ def _series(
             by_row.indices,
             hop_weights,
             *scratch,
-            texts,
-            least_similarity,
             out,
             weights,
             counts,
@@ -208,14 +192,3 @@ def _structure(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) 
     # Copies: for read-only arrays numba would compile everything again.
     arrays = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)
     return sparse.csr_array((np.ones(len(indices), dtype=np.int8), *arrays), shape=shape)
-
-
-def _texts(label_vectors: sparse.sparray | np.ndarray | None, labels: int) -> UnitRows:
-    if label_vectors is None:
-        return np.zeros(1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-    if label_vectors.shape[0] != labels:
-        raise ValueError(
-            f"label_vectors has {label_vectors.shape[0]} rows, expected one per label ({labels})"
-        )
-    units = unit_rows(sparse.csr_array(label_vectors))
-    return units.indptr, units.indices, units.data

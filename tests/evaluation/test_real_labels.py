@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tailwright.data.formats.xc import read_filter_pairs, read_label_matrix
 from tailwright.evaluation import TopK, metrics_at_k, sliced_metrics, top_k_of_scores
-from tailwright.labels import cooccurrence_blocks, head_torso_tail, inverse_propensity
+from tailwright.labels import head_torso_tail, inverse_propensity
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +76,3 @@ def test_slices_cover_all_labels_and_their_parts_add_up(
     assert sum(part["labels"] for part in slices.values()) == np.count_nonzero(counts)
     assert sum(part["P-part@5"] for part in slices.values()) == pytest.approx(42.02, abs=0.005)
     assert slices["unseen"]["rows"] == 0
-
-
-def test_cooccurrence_counts_every_pair_of_labels_of_a_row(truth: sparse.csr_array) -> None:
-    counts = sparse.vstack([rows for _, rows in cooccurrence_blocks(truth)], format="csr")
-    assert np.array_equal(counts.diagonal(), np.bincount(truth.indices, minlength=truth.shape[1]))
-    assert counts.sum() == np.sum(np.diff(truth.indptr).astype(np.int64) ** 2)
-    assert (counts != counts.T).nnz == 0

@@ -80,20 +80,6 @@ def test_empty_vectors_and_no_labels_are_fine():
     assert balanced_clusters(vectors_of(1), 4).tolist() == [0]
 
 
-@given(st.integers(2, 60), st.integers(0, 60), st.integers(1, 16))
-def test_labels_kept_apart_share_no_cluster_with_others(labels, heads, clusters):
-    apart = np.arange(labels) < heads
-    found = balanced_clusters(vectors_of(labels), clusters, keep_apart=apart)
-    assert not set(found[apart]) & set(found[~apart])
-    assert sorted(set(found)) == list(range(found.max() + 1))
-    if 0 < heads < labels:
-        sizes = np.bincount(found)
-        of_apart, of_others = sizes[np.unique(found[apart])], sizes[np.unique(found[~apart])]
-        assert of_apart.max() <= of_others.max()
-        assert np.ptp(of_apart) <= 1
-        assert np.ptp(of_others) <= 1
-
-
 def test_the_input_stays_as_it_is():
     vectors = sparse.csr_array(vectors_of(9))
     vectors.data.flags.writeable = False
@@ -108,7 +94,6 @@ def test_the_input_stays_as_it_is():
         ({"clusters": 0}, "clusters must be >= 1, got 0"),
         ({"iterations": 0}, "iterations must be >= 1, got 0"),
         ({"tolerance": float("nan")}, "tolerance must be >= 0, got nan"),
-        ({"keep_apart": np.zeros(2, dtype=bool)}, r"keep_apart must be bool of shape \(3,\), got bool"),
         ({"vectors": np.array([[np.inf], [0], [1]])}, "vectors must be finite"),
         ({"vectors": np.zeros(3)}, "vectors must have two dimensions, got 1"),
     ],

@@ -110,25 +110,6 @@ def test_ties_go_to_the_smaller_label():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_edges_between_unlike_texts_are_dropped_before_the_strongest_are_kept(method):
-    targets = sparse.csr_array(np.array([[1, 1, 1, 1]] * 3 + [[1, 1, 0, 0]] * 9, dtype=np.float32))
-    vectors = np.array([[1, 0], [-1, 0.1], [1, 1], [0, 0]])
-    graph = correlation_graph(targets, top=3, method=method)
-    pruned = correlation_graph(targets, top=3, method=method, label_vectors=vectors)
-    assert graph.toarray()[0, 1] > graph.toarray()[0, 2]
-    row = pruned.toarray()[0]
-    assert row[1] == 0
-    assert row[2] > 0
-    assert row[3] > 0  # no text: a cosine of 0, which is not below 0
-    as_sparse = correlation_graph(targets, top=3, method=method, label_vectors=sparse.csr_array(vectors))
-    assert (as_sparse != pruned).nnz == 0
-    strict = correlation_graph(
-        targets, top=3, method=method, label_vectors=vectors, least_similarity=0.8
-    ).toarray()
-    assert np.array_equal(strict != 0, np.eye(4, dtype=bool))
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_no_rows_no_labels_and_unsorted_pairs_are_fine(method):
     assert correlation_graph(sparse.csr_array((0, 3)), method=method).nnz == 0
     assert correlation_graph(sparse.csr_array((3, 0)), method=method).shape == (0, 0)
@@ -157,11 +138,6 @@ def test_wrong_settings_are_named(change, message):
         GraphSettings(**change)
     with pytest.raises(ValueError, match=message):
         correlation_graph(sparse.csr_array((2, 2)), **change)
-
-
-def test_label_vectors_must_be_one_per_label():
-    with pytest.raises(ValueError, match=r"label_vectors has 3 rows, expected one per label \(2\)"):
-        correlation_graph(sparse.csr_array((2, 2)), label_vectors=np.ones((3, 1)))
 
 
 @pytest.fixture(scope="module")
