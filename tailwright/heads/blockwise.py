@@ -23,7 +23,7 @@ from tailwright.encoders.mixing import Mixing
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import PADDING, TopK, top_k_of_scores
 from tailwright.heads.block_loss import BlockLoss, sum_dtype
-from tailwright.heads.block_pass import BlockPass, HeadBatch, loss_in_blocks
+from tailwright.heads.block_pass import BlockPass, HeadBatch, LossInBlocks
 from tailwright.heads.columns import Columns, check_candidates
 from tailwright.heads.label_attention import pair_contexts
 from tailwright.heads.mix_points import BlockMixing, without_pairs
@@ -117,7 +117,8 @@ class BlockwiseHead(nn.Module, ABC):
         batch = HeadBatch(encoded, columns, BlockMixing(mixing, learns=any(wanted)))
         block_loss = BlockLoss(targets, columns, encoded.states.device)
         scale = 1 / max(columns.pairs if mean == "pairs" else columns.rows, 1)
-        loss = loss_in_blocks(partial(self.new_pass, batch), tensors, wanted, block_loss, scale)
+        new_pass = partial(self.new_pass, batch)
+        loss: torch.Tensor = LossInBlocks.apply(new_pass, wanted, block_loss, scale, *tensors)  # type: ignore[no-untyped-call]
         return loss if loss_of_replaced is None else loss + loss_of_replaced * scale
 
     @torch.no_grad()
