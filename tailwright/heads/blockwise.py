@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.encoded import Encoded
-from tailwright.encoders.mixing import Mixing
+from tailwright.encoders.mixing import Mixing, PairMixing
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import PADDING, TopK, top_k_of_scores
 from tailwright.heads.block_loss import BlockLoss, sum_dtype
@@ -80,7 +80,7 @@ class BlockwiseHead(nn.Module, ABC):
 
     def logits_of_contexts(self, contexts: torch.Tensor, tables: Sequence[torch.Tensor]) -> torch.Tensor:
         """(pairs,) with a graph: the logits of context vectors (pairs, width), given their rows of tables."""
-        raise NotImplementedError(f"{type(self).__name__} has no context vectors")
+        raise ValueError(f"{type(self).__name__} has no context vectors")
 
     def forward(
         self,
@@ -190,7 +190,7 @@ class BlockwiseHead(nn.Module, ABC):
                 vectors = read.index_put((_index(gathered, encoded),), vectors)
             return pair_contexts(encoded, texts, vectors)
 
-        pairs = mixing.replaced_pairs(contexts)
+        pairs = cast(PairMixing, mixing).replaced_pairs(contexts)
         places = rows.places(pairs.labels)
         targets, learnt = without_pairs(targets, rows.columns, pairs.rows, places)
         if not len(learnt):
