@@ -23,7 +23,6 @@ from tailwright.models.astec.clusters import cluster_count, label_clusters, labe
 
 import tailwright as tw
 from tailwright.augmentation import augment
-from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus
@@ -31,7 +30,7 @@ from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings
 from tailwright.labels.correlation import GraphSettings
-from tailwright.labels.shared import shared_tree
+from tailwright.labels.shared import annotations_of, shared_tree
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
 from tailwright.store import FolderReader, FolderWriter
