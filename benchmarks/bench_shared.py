@@ -30,12 +30,8 @@ from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings
 from tailwright.heads.shortlist_settings import ClusterSettings
 from tailwright.labels.correlation import GraphSettings
-<<<<<<< HEAD
 from tailwright.labels.shared import shared_tree
 from tailwright.labels.surrogate_clusters import cluster_count, label_clusters, label_vectors
-=======
-from tailwright.labels.shared import annotations_of, shared_tree
->>>>>>> refs/heads/shortdata
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
 from tailwright.store import FolderReader, FolderWriter
