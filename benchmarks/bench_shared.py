@@ -30,7 +30,7 @@ from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings
 from tailwright.heads.shortlist_settings import ClusterSettings
 from tailwright.labels.correlation import GraphSettings
-from tailwright.labels.shared import shared_tree
+from tailwright.labels.shared import annotations_of, shared_tree
 from tailwright.labels.surrogate_clusters import cluster_count, label_clusters, label_vectors
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
