@@ -22,7 +22,6 @@ from scipy import sparse
 
 import tailwright as tw
 from tailwright.augmentation import augment
-from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus
@@ -31,7 +30,7 @@ from tailwright.encoders.shared_subwords import shared_subwords
 from tailwright.encoders.subwords import SubwordSettings
 from tailwright.heads.shortlist_settings import ClusterSettings
 from tailwright.labels.correlation import GraphSettings
-from tailwright.labels.shared import shared_tree
+from tailwright.labels.shared import annotations_of, shared_tree
 from tailwright.labels.surrogate_clusters import cluster_count, label_clusters, label_vectors
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 
 def code_version(modules: Iterable[str]) -> str:
@@ -34,10 +35,13 @@ def _ours() -> Sources:
     return Sources(Path(__file__).resolve().parent)
 
 
+Import: TypeAlias = tuple[str, str]  # (module, imported name; empty for the whole module)
+
+
 @dataclass(frozen=True)
 class _Module:
     digest: bytes
-    imports: frozenset[tuple[str, str]]  # (module, imported name; empty for the whole module)
+    imports: frozenset[Import]
     lazy: dict[str, str]  # names resolved on first use -> their modules
 
 
@@ -101,29 +105,15 @@ class Sources:
             return None
         tree = ast.parse(path.read_bytes())
         home = name if place.is_dir() else name.rpartition(".")[0]
-        needed, for_types = _Imports(home), _Imports(home)
-        _strip(tree, needed, for_types)
+        needed: list[Import] = []
+        for_types: list[Import] = []
+        _strip(tree, home, needed, for_types)
         resolves = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body)
         return _Module(
             hashlib.blake2b(ast.dump(tree).encode(), digest_size=16).digest(),
-            frozenset(needed.pairs),
-            {asked: source for source, asked in for_types.pairs if asked} if resolves else {},
+            frozenset(needed),
+            {asked: source for source, asked in for_types if asked} if resolves else {},
         )
-
-
-class _Imports:
-    """Imports of one module as (module, imported name); relative ones start from the package `home`."""
-
-    def __init__(self, home: str) -> None:
-        self.home = home
-        self.pairs: list[tuple[str, str]] = []
-
-    def add(self, node: ast.Import | ast.ImportFrom) -> None:
-        if isinstance(node, ast.Import):
-            self.pairs += [(alias.name, "") for alias in node.names]
-        else:
-            source = importlib.util.resolve_name("." * node.level + (node.module or ""), self.home)
-            self.pairs += [(source, alias.name) for alias in node.names]
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -131,22 +121,25 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def _strip(node: ast.AST, imports: _Imports, for_types: _Imports) -> None:
-    """Remove docstrings and TYPE_CHECKING blocks from `node`, and list the imports below it."""
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        imports.add(node)
-        return
+def _strip(node: ast.AST, home: str, imports: list[Import], for_types: list[Import]) -> None:
+    """Remove docstrings and TYPE_CHECKING blocks from `node`, and list the imports below it.
+
+    Relative imports start from the package `home`.
+    """
+    if isinstance(node, ast.Import):
+        imports += [(alias.name, "") for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        source = importlib.util.resolve_name("." * node.level + (node.module or ""), home)
+        imports += [(source, alias.name) for alias in node.names]
     if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
         del node.body[0]
-    if isinstance(node, ast.If) and _asks_for_types(node.test):
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(node.test, "id", ""),
+        getattr(node.test, "attr", ""),
+    ):
         for child in node.body:
-            _strip(child, for_types, for_types)
+            _strip(child, home, for_types, for_types)
         node.body = []
     for field in _STATEMENTS:
         for child in getattr(node, field, ()):
-            _strip(child, imports, for_types)
-
-
-def _asks_for_types(test: ast.expr) -> bool:
-    name = test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")
-    return name == "TYPE_CHECKING"
+            _strip(child, home, imports, for_types)

@@ -86,7 +86,7 @@ def test_nested_settings_come_back_from_what_they_are_written_as():
         ({"part": {"trees": 0}}, "trees must be >= 1, got 0"),
         ({"part": "3"}, "setting part: found '3', expected part.NAME=VALUE"),
         ({"prt": {"trees": 2}}, "unknown setting 'prt'; did you mean 'part'?"),
-        ({"share.trees": 2}, "unknown setting 'share.trees'; did you mean 'trees'?"),
+        ({"share.trees": 2}, "unknown setting 'share.trees'; did you mean 'share'?"),
     ],
 )
 def test_a_wrong_setting_of_a_part_is_one_line(values, line):

@@ -99,24 +99,14 @@ class RowSettings(Settings):
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a method that adds rows will take on one corpus, on this machine.
+    """What a method that adds rows will take on one corpus, on this machine."""
 
-    | field | holds |
-    |---|---|
-    | `sources` | rows (or labels) that new rows are made from |
-    | `rows` | new rows at most |
-    | `seconds` | of all the work, as if nothing had been done before |
-    | `memory_mb` | of the process at its peak |
-    | `disk_mb` | what is written, including work kept for a resume |
-    | `lines` | how the figures come about, in words |
-    """
-
-    sources: int
-    rows: int
-    seconds: float
-    memory_mb: float
-    disk_mb: float
-    lines: tuple[str, ...] = ()
+    sources: int  # rows (or labels) that new rows are made from
+    rows: int  # new rows at most
+    seconds: float  # of all the work, as if nothing had been done before
+    memory_mb: float  # of the process at its peak
+    disk_mb: float  # what is written, including work kept for a resume
+    lines: tuple[str, ...] = ()  # how the figures come about, in words
 
     @property
     def machine_hours(self) -> float:

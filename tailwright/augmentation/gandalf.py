@@ -10,10 +10,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, RowAugmenter, RowSettings, augmenters
-from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.labels.correlation import GraphSettings
+from tailwright.labels.shared import annotations_of
 from tailwright.settings import setting
 
 log = logging.getLogger(__name__)

@@ -21,11 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, BatchAugmenter, augmenters
-from tailwright.augmentation.shared.annotations import annotations_of
 from tailwright.data.batch_targets import starts_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import row_ids
 from tailwright.labels.correlation import GraphSettings
+from tailwright.labels.shared import annotations_of
 from tailwright.settings import Settings, setting
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.require import require
 from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.encoders.mixing import ContextVectors, Mixing, ReplacedPairs
+from tailwright.encoders.mixing import ContextVectors, Mixing, PairMixing, ReplacedPairs, RowMixing
 from tailwright.streams import stream
 from tailwright.training.hidden_door import HiddenMix
 
@@ -62,7 +63,7 @@ def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
     same_row = np.diff(targets.rows) == 0
     require(bool((np.diff(targets.labels)[same_row] > 0).all()), "labels do not ascend within a row")
     if mixing.point == "pairs":
-        replaced = mixing.replaced_pairs(_contexts)
+        replaced = cast(PairMixing, mixing).replaced_pairs(_contexts)
         keys = replaced.rows * labels + replaced.labels
         require(len(np.unique(keys)) == len(keys), "a pair is replaced twice")
         ignored = given.ignored_rows * labels + given.ignored
@@ -72,7 +73,7 @@ def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
         return
     states, mask = _states(len(given)), torch.ones(len(given), TOKENS, dtype=torch.bool)
     kept = states.clone()
-    result, _ = mixing.activations(states, mask)
+    result, _ = cast(RowMixing, mixing).activations(states, mask)
     require(torch.equal(states, kept), "the activations that it was given were changed")
     require(
         result.shape == states.shape and result.dtype == states.dtype, "it changes the activations' shape"
@@ -102,12 +103,13 @@ def _same_mixing(a: Mixing | None, b: Mixing | None) -> bool:
     if a.point != b.point or not targets:
         return False
     if a.point == "pairs":
-        one, other = a.replaced_pairs(_contexts), b.replaced_pairs(_contexts)
+        one, other = (cast(PairMixing, mixing).replaced_pairs(_contexts) for mixing in (a, b))
         same = all(np.array_equal(getattr(one, n), getattr(other, n)) for n in ("rows", "labels", "targets"))
         return same and torch.equal(one.contexts, other.contexts)
     states = _states(len(a.targets))
     mask = torch.ones(states.shape[:2], dtype=torch.bool)
-    return torch.equal(a.activations(states, mask)[0], b.activations(states, mask)[0])
+    first, second = (cast(RowMixing, mixing).activations(states, mask)[0] for mixing in (a, b))
+    return torch.equal(first, second)
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ def graph(
 
     import tailwright as tw
     from tailwright.labels import GraphSettings, correlation_graph
-    from tailwright.labels.graph_file import save_graph
+    from tailwright.labels.correlation import save_graph
     from tailwright.settings import settings_from
     from tailwright.study.page.svg import refuse_unwritable_picture
 

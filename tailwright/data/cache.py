@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from tailwright.errors import InputError
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.keeping import kept, warn_once
 
@@ -20,13 +21,20 @@ CALLED = "a cache"
 
 
 def cache_folder() -> Path:
-    """`$TAILWRIGHT_CACHE`, else `$XDG_CACHE_HOME/tailwright`, else `~/.cache/tailwright`."""
+    """`$TAILWRIGHT_CACHE`, else `$XDG_CACHE_HOME/tailwright`, else `~/.cache/tailwright`.
+
+    InputError where there is none of them and no home folder, as in some containers.
+    """
     ours = os.environ.get("TAILWRIGHT_CACHE")
     if ours:
         return Path(ours)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # By the XDG specification, relative paths are to be ignored.
-    return (shared if shared.is_absolute() else Path.home() / ".cache") / "tailwright"
+    try:
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "tailwright"
+    except RuntimeError as error:
+        expected = "TAILWRIGHT_CACHE to name a folder"
+        raise InputError(f"no place for a cache ({error})", expected=expected) from error
 
 
 def cached(
@@ -43,7 +51,7 @@ def cached(
     """
     try:
         place = cache_folder() / name
-    except RuntimeError as problem:  # no home folder, as in some containers
+    except InputError as problem:
         warn_once(None, CALLED, problem)
         return build()
     return kept(place, kind=kind, build=build, save=save, load=load, called=CALLED)[0]

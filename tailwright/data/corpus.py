@@ -17,19 +17,11 @@ from tailwright.data.dataset import Dataset, arrow_strings, feed_strings
 
 @dataclass(frozen=True, eq=False)
 class LabelSpace:
-    """The labels, in column order.
+    """The labels, in column order; `counts` are the original training rows that carry a label."""
 
-    | column | meaning |
-    |---|---|
-    | `ids` | the user's own id of a label, as text, unique |
-    | `names` | what is shown to people and what files may refer to a label by |
-    | `texts` | what a model reads of a label; empty where there is nothing |
-    | `counts` | original training rows that carry the label |
-    """
-
-    ids: pa.LargeStringArray
-    names: pa.LargeStringArray = field(default=None)
-    texts: pa.LargeStringArray = field(default=None)
+    ids: pa.LargeStringArray  # the user's own id of a label, as text, unique
+    names: pa.LargeStringArray = field(default=None)  # shown to people; files may refer to a label by it
+    texts: pa.LargeStringArray = field(default=None)  # what a model reads of a label; may be empty
     counts: np.ndarray = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:

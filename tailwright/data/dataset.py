@@ -72,16 +72,9 @@ class Origin:
 class Dataset:
     """Texts with soft targets, loss weights, ignored and excluded pairs, and the origin of each row.
 
-    | column | type | meaning |
-    |---|---|---|
-    | `texts` | Arrow large_string (rows,) | what the model reads |
-    | `targets` | CSR float32 (rows, labels), values in (0, 1] | soft labels |
-    | `weights` | float32 (rows,), >= 0 | loss weight of a row |
-    | `ignored` | CSR (rows, labels) of ones | pairs that give no loss |
-    | `excluded` | CSR (rows, labels) of ones | pairs that evaluation neither rewards nor punishes |
-    | `origin` | `Origin` | which row and which method a row came from |
-
-    Columns left out get their neutral value: weight 1, no pairs, original rows.
+    Pairs are (rows, labels) matrices. An ignored pair gives no loss; an excluded pair is neither rewarded nor
+    punished by evaluation. `weights`, (rows,) float32 >= 0, are those of the rows in the loss. Columns left
+    out get their neutral value: weight 1, no pairs, original rows.
 
     >>> from tailwright.data.pairs import pairs_from_lists
     >>> data = Dataset(["red shoes", "blue hat"], pairs_from_lists([[0, 1], [2]], labels=3))
@@ -90,7 +83,7 @@ class Dataset:
     """
 
     texts: pa.LargeStringArray
-    targets: sparse.csr_array
+    targets: sparse.csr_array  # float32, values in (0, 1]
     weights: np.ndarray = field(default=None)  # type: ignore[arg-type]
     ignored: sparse.csr_array = field(default=None)
     excluded: sparse.csr_array = field(default=None)

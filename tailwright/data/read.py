@@ -1,15 +1,6 @@
-"""`read`: a corpus from a user's files, recognised by their names.
+"""`read`: a corpus from a user's files, recognised by their names as `docs/data.md` lists them.
 
-| what | files |
-|---|---|
-| the extreme-classification repository, raw text | `trn.json`, `tst.json`, `lbl.json`, filter files |
-| the same, label matrices | `trn_X_Y.txt`, `trn_X.txt`, `tst_X_Y.txt`, `tst_X.txt`, `Y.txt`, filter files |
-| rows | `train`, `valid` or `dev`, `test` and `labels`, each .jsonl, .json, .csv, .tsv or .parquet |
-| texts and labels | `train_texts.txt` and `train_labels.txt` |
-| fastText | `train.txt`, `test.txt` with `__label__` |
-| one file | any row format or fastText, split by seed into 80 % for training and 20 % for test |
-
-Each may be compressed (.gz, .zst). If a folder has several of these, the first in this table counts.
+If a folder has the files of several formats, the first that `_read_folder` looks for counts.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ Left out: verb frames, lexicographer file numbers, and which words of two synset
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -56,29 +57,18 @@ _OFFSET = re.compile(r"[0-9]{8}")
 
 @dataclass(frozen=True, eq=False)
 class WordNetDatabase:
-    """Columns over synsets: nouns, verbs, adjectives, adverbs, each in the order of its file.
+    """Columns over synsets: nouns, verbs, adjectives, adverbs, each in the order of its file."""
 
-    | column | shape | meaning |
-    |---|---|---|
-    | `ids` | (synsets,) | part of speech and offset: `n02084071`; satellite adjectives start with `a` too |
-    | `kinds` | (synsets,) | n, v, a, s (satellite adjective), r |
-    | `lemmas` | (lemmas,) | names as in the files: `domestic_dog`; synset i starts at `lemma_starts[i]` |
-    | `glosses` | (synsets,) | definition and examples |
-    | `sources`, `relations`, `targets` | (pointers,) | synset, code in `RELATION_CODES`, synset |
-    | `entries` | (entries,) | lower-cased lemmas, once for each part of speech |
-    | `senses` | (senses,) | synsets of entries, commonest first; entry i starts at `sense_starts[i]` |
-    """
-
-    ids: list[str]
-    kinds: list[str]
-    lemmas: list[str]
+    ids: list[str]  # part of speech and offset: `n02084071`; satellite adjectives start with `a` too
+    kinds: list[str]  # n, v, a, s (satellite adjective), r
+    lemmas: list[str]  # names as in the files: `domestic_dog`; synset i starts at `lemma_starts[i]`
     lemma_starts: list[int]
-    glosses: list[str]
-    sources: np.ndarray
-    relations: np.ndarray
-    targets: np.ndarray
-    entries: list[str]
-    senses: list[int]
+    glosses: list[str]  # definition and examples
+    sources: np.ndarray  # (pointers,): from this synset,
+    relations: np.ndarray  # (pointers,): by this code in `RELATION_CODES`,
+    targets: np.ndarray  # (pointers,): to this synset
+    entries: list[str]  # lower-cased lemmas, once for each part of speech
+    senses: list[int]  # synsets of entries, commonest first; entry i starts at `sense_starts[i]`
     sense_starts: list[int]
 
     def __len__(self) -> int:
@@ -143,39 +133,36 @@ class _Synsets:
         kinds = {"a", "s"} if letter == "a" else {letter}
         for number, line in data_lines(path):
             head, bar, gloss = line.partition(" | ")
+            error = partial(InputError, path=path, line=number)
             if not bar:
-                raise InputError("a line without gloss", expected="' | ' before it", path=path, line=number)
+                raise error("a line without gloss", expected="' | ' before it")
             try:
-                self._add(head.split(), letter, kinds)
-            except _BadLine as problem:
-                raise InputError(str(problem), expected=problem.expected, path=path, line=number) from None
+                self._add(head.split(), letter, kinds, error)
             except (ValueError, IndexError):
-                raise InputError(
-                    f"found {quoted(head)}", expected="a synset line", path=path, line=number
-                ) from None
+                raise error(f"found {quoted(head)}", expected="a synset line") from None
             self.glosses.append(gloss.strip())
             self.lines.append((path, number))
 
-    def _add(self, fields: list[str], letter: str, kinds: set[str]) -> None:
+    def _add(self, fields: list[str], letter: str, kinds: set[str], error: Callable[..., InputError]) -> None:
         offset, _, kind, word_count = fields[:4]
         synset = letter + offset
         if not _OFFSET.fullmatch(offset):
-            raise _BadLine(f"offset {quoted(offset)}", "8 digits")
+            raise error(f"offset {quoted(offset)}", expected="8 digits")
         if synset in self.place:
-            raise _BadLine(f"offset {offset} for a second time", "each offset once")
+            raise error(f"offset {offset} for a second time", expected="each offset once")
         if kind not in kinds:
-            raise _BadLine(f"synset type {quoted(kind)}", " or ".join(sorted(kinds)))
+            raise error(f"synset type {quoted(kind)}", expected=" or ".join(sorted(kinds)))
         words_end = 4 + 2 * int(word_count, 16)
         words = fields[4:words_end:2]
         pointers_end = words_end + 1 + 4 * int(fields[words_end])
         end = pointers_end + 1 + 3 * int(fields[pointers_end]) if letter == "v" else pointers_end
         if not words or len(fields) != end:
-            raise _BadLine(f"{len(fields)} fields", f"{end} by the line's own counts")
+            raise error(f"{len(fields)} fields", expected=f"{end} by the line's own counts")
         row = len(self.place)
         for at in range(words_end + 1, pointers_end, 4):
             symbol, target, part = fields[at : at + 3]
             if symbol not in _CODE_OF_SYMBOL:
-                raise _BadLine(f"pointer {quoted(symbol)}", "one of " + " ".join(RELATIONS))
+                raise error(f"pointer {quoted(symbol)}", expected="one of " + " ".join(RELATIONS))
             self.sources.append(row)
             self.relations.append(_CODE_OF_SYMBOL[symbol])
             self.pointed_ids.append(("a" if part == "s" else part) + target)
@@ -209,32 +196,19 @@ class _Synsets:
                 )
 
 
-class _BadLine(Exception):  # noqa: N818 - caught two frames up and turned into an InputError
-    def __init__(self, found: str, expected: str) -> None:
-        super().__init__(found)
-        self.expected = expected
-
-
 def _index_entries(path: Path, letter: str, place: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
     """(lemma, its synsets) for each line of an index file."""
     for number, line in data_lines(path):
-        fields = line.split()
+        fields, error = line.split(), partial(InputError, path=path, line=number)
         try:
             count, pointers = int(fields[2]), int(fields[3])
             offsets = fields[6 + pointers :]
         except (ValueError, IndexError):
-            raise InputError(
-                f"found {quoted(line)}", expected="an index line", path=path, line=number
-            ) from None
+            raise error(f"found {quoted(line)}", expected="an index line") from None
         if fields[1] != letter or count < 1 or len(offsets) != count:
-            raise InputError(
-                f"{len(offsets)} synsets of part of speech {quoted(fields[1])}",
-                expected=f"{count} of {letter!r}",
-                path=path,
-                line=number,
-            )
+            problem = f"{len(offsets)} synsets of part of speech {quoted(fields[1])}"
+            raise error(problem, expected=f"{count} of {letter!r}")
         rows = [place.get(letter + offset, -1) for offset in offsets]
         if min(rows) < 0:
-            lost = offsets[rows.index(-1)]
-            raise InputError(f"synset {lost}, which is not in data.{PARTS[letter]}", path=path, line=number)
+            raise error(f"synset {offsets[rows.index(-1)]}, which is not in data.{PARTS[letter]}")
         yield fields[0], rows

@@ -1,14 +1,7 @@
 """`write`: a corpus as files that tailwright and other trainers can read.
 
 jsonl, csv, tsv and parquet carry everything. The others carry what they can, and the report says what was
-lost:
-
-| format | files | carries |
-|---|---|---|
-| `xc` | `trn_X_Y.txt`, `trn_X.txt`, `Y.txt`, filter files | soft targets, excluded pairs, label texts |
-| `xc-json` | `trn.json.gz`, `lbl.json.gz`, filter files | the same and label ids, line breaks |
-| `texts-labels` | `train_texts.txt`, `train_labels.txt`, `labels.txt` | hard labels, label texts |
-| `fasttext` | `train.txt`, `labels.txt` | hard labels, label texts |
+lost.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -40,26 +40,41 @@ class ReplacedPairs:
     targets: np.ndarray  # (pairs,) float32 in [0, 1]
 
 
-class Mixing(Protocol):
-    """One batch's mixing at one point."""
+class RowMixing(Protocol):
+    """One batch's mixing at a point of rows."""
 
     @property
     def point(self) -> str: ...
 
     @property
     def targets(self) -> BatchTargets:
-        """What the rows learn."""
+        """What the mixed rows learn."""
         ...
 
     def activations(
         self, states: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The mixed activations, rows first, and the mask of their tokens; for every point but `pairs`."""
+        """The mixed activations, rows first, and the mask of their tokens."""
+        ...
+
+
+class PairMixing(Protocol):
+    """One batch's mixing at the point `pairs`."""
+
+    @property
+    def point(self) -> str: ...
+
+    @property
+    def targets(self) -> BatchTargets:
+        """What the rows learn, but for the pairs that are replaced."""
         ...
 
     def replaced_pairs(self, contexts: ContextVectors) -> ReplacedPairs:
-        """The pairs that are replaced; for the point `pairs`."""
+        """The pairs that are replaced."""
         ...
+
+
+Mixing: TypeAlias = RowMixing | PairMixing
 
 
 def mixed_at(
@@ -68,4 +83,4 @@ def mixed_at(
     """The activations at a mix point: mixed if that is the mixing's point, else as they are."""
     if mixing is None or mixing.point != point:
         return states, mask
-    return mixing.activations(states, mask)
+    return cast(RowMixing, mixing).activations(states, mask)

@@ -239,7 +239,7 @@ class _MixedLayers:
     def _mix(self, layer: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         assert self._mixing is not None
         states = output[0] if isinstance(output, tuple) else output
-        mixed, mask = self._mixing.activations(states, self.mask)
+        mixed, mask = mixed_at(self._mixing.point, self._mixing, states, self.mask)
         assert mask is not None
         self.mask = mask
         return (mixed, *output[1:]) if isinstance(output, tuple) else mixed

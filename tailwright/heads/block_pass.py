@@ -78,15 +78,9 @@ class BlockPass(ABC):
 NewPass: TypeAlias = Callable[[Sequence[torch.Tensor], Sequence[bool]], BlockPass]
 
 
-def loss_in_blocks(
-    new_pass: NewPass, tensors: Sequence[torch.Tensor], wanted: Sequence[bool], loss: BlockLoss, scale: float
-) -> torch.Tensor:
+class LossInBlocks(torch.autograd.Function):
     """`scale` times the sum of the loss over all blocks, with a graph to the tensors that are wanted."""
-    total: torch.Tensor = _LossInBlocks.apply(new_pass, wanted, loss, scale, *tensors)  # type: ignore[no-untyped-call]
-    return total
 
-
-class _LossInBlocks(torch.autograd.Function):
     @staticmethod
     def forward(
         context: Any,

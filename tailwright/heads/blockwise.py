@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -19,11 +19,11 @@ from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.encoded import Encoded
-from tailwright.encoders.mixing import Mixing
+from tailwright.encoders.mixing import Mixing, PairMixing
 from tailwright.encoders.row_table import RowTable
 from tailwright.evaluation.ranking import PADDING, TopK, top_k_of_scores
 from tailwright.heads.block_loss import BlockLoss, sum_dtype
-from tailwright.heads.block_pass import BlockPass, HeadBatch, loss_in_blocks
+from tailwright.heads.block_pass import BlockPass, HeadBatch, LossInBlocks
 from tailwright.heads.columns import Columns, check_candidates
 from tailwright.heads.label_attention import pair_contexts
 from tailwright.heads.mix_points import BlockMixing, without_pairs
@@ -80,7 +80,7 @@ class BlockwiseHead(nn.Module, ABC):
 
     def logits_of_contexts(self, contexts: torch.Tensor, tables: Sequence[torch.Tensor]) -> torch.Tensor:
         """(pairs,) with a graph: the logits of context vectors (pairs, width), given their rows of tables."""
-        raise NotImplementedError(f"{type(self).__name__} has no context vectors")
+        raise ValueError(f"{type(self).__name__} has no context vectors")
 
     def forward(
         self,
@@ -117,7 +117,8 @@ class BlockwiseHead(nn.Module, ABC):
         batch = HeadBatch(encoded, columns, BlockMixing(mixing, learns=any(wanted)))
         block_loss = BlockLoss(targets, columns, encoded.states.device)
         scale = 1 / max(columns.pairs if mean == "pairs" else columns.rows, 1)
-        loss = loss_in_blocks(partial(self.new_pass, batch), tensors, wanted, block_loss, scale)
+        new_pass = partial(self.new_pass, batch)
+        loss: torch.Tensor = LossInBlocks.apply(new_pass, wanted, block_loss, scale, *tensors)  # type: ignore[no-untyped-call]
         return loss if loss_of_replaced is None else loss + loss_of_replaced * scale
 
     @torch.no_grad()
@@ -189,7 +190,7 @@ class BlockwiseHead(nn.Module, ABC):
                 vectors = read.index_put((_index(gathered, encoded),), vectors)
             return pair_contexts(encoded, texts, vectors)
 
-        pairs = mixing.replaced_pairs(contexts)
+        pairs = cast(PairMixing, mixing).replaced_pairs(contexts)
         places = rows.places(pairs.labels)
         targets, learnt = without_pairs(targets, rows.columns, pairs.rows, places)
         if not len(learnt):

@@ -3,15 +3,6 @@
 The nodes of all trees are numbered together. A node has a slot for each child, which is a node or a label.
 Its weights are stored by feature, only for features that have any, so that the few words of a text are looked
 up in a node's sorted list and no other weights are read.
-
-| array | shape | holds |
-|---|---|---|
-| `slot_starts` | (nodes + 1,) | where the slots of a node start |
-| `children` | (slots,) | the node in a slot, or -1 - label |
-| `biases` | (slots,) | |
-| `pair_starts` | (nodes + 1,) | where the features of a node start |
-| `features` | (pairs,) | ascending within a node |
-| `w_indptr`, `w_indices`, `w_data` | CSR (pairs, widest node) | weights, by slot within the node |
 """
 
 from __future__ import annotations
@@ -78,12 +69,12 @@ def beam_search(
     x_indices: np.ndarray,
     x_data: np.ndarray,
     roots: np.ndarray,
-    slot_starts: np.ndarray,
-    children: np.ndarray,
-    biases: np.ndarray,
-    pair_starts: np.ndarray,
-    features: np.ndarray,
-    w_indptr: np.ndarray,
+    slot_starts: np.ndarray,  # (nodes + 1,): where the slots of a node start
+    children: np.ndarray,  # (slots,): the node in a slot, or -1 - label
+    biases: np.ndarray,  # (slots,)
+    pair_starts: np.ndarray,  # (nodes + 1,): where the features of a node start
+    features: np.ndarray,  # (pairs,), ascending within a node
+    w_indptr: np.ndarray,  # CSR (pairs, widest node): weights, by slot within the node
     w_indices: np.ndarray,
     w_data: np.ndarray,
     labels: int,

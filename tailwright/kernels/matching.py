@@ -22,18 +22,9 @@ def nearest_rows(queries: sparse.csr_array, index: sparse.csr_array, k: int) -> 
     """
     ids = np.full((queries.shape[0], k), -1, dtype=np.int32)
     scores = np.full((queries.shape[0], k), -np.inf, dtype=np.float32)
-    _nearest(
-        queries.indptr,
-        queries.indices,
-        queries.data,
-        index.indptr,
-        index.indices,
-        index.data,
-        index.shape[1],
-        get_num_threads(),
-        ids,
-        scores,
-    )
+    query_arrays = queries.indptr, queries.indices, queries.data
+    index_arrays = index.indptr, index.indices, index.data
+    _nearest(*query_arrays, *index_arrays, index.shape[1], get_num_threads(), ids, scores)
     return ids, scores
 
 

@@ -43,16 +43,8 @@ def balanced_clusters(
     for level in range(levels):
         sizes = np.diff(bounds)
         draws = stream(seed, "balanced-clusters", level).random((len(sizes), 2))
-        split_nodes(
-            rows,
-            units.shape[1],
-            members,
-            bounds,
-            _two_members(draws, sizes),
-            iterations,
-            tolerance,
-            min(get_num_threads(), len(sizes)),
-        )
+        seeds, threads = _two_members(draws, sizes), min(get_num_threads(), len(sizes))
+        split_nodes(rows, units.shape[1], members, bounds, seeds, iterations, tolerance, threads)
         halves = np.stack([(sizes + 1) // 2, sizes // 2], axis=1).ravel()
         bounds = np.concatenate([[0], np.cumsum(halves[halves > 0])])
     cluster_of = np.empty(labels, dtype=np.int32)

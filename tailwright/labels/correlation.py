@@ -20,18 +20,22 @@ where p is `restart` and q = 1 - p. It covers 1 - q^4 of all visits, 99.84 % at 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numba import get_num_threads
 from scipy import sparse
 
+from tailwright.errors import InputError
 from tailwright.kernels.series import expected_visits
 from tailwright.kernels.walk import walk_labels
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
+from tailwright.store.whole_file import whole_file
 from tailwright.streams import stream_key
 
 HOPS = 4  # of the series
@@ -39,7 +43,7 @@ HOPS = 4  # of the series
 BLOCK = 4096
 
 # (first label, last label, labels (n, top + 1), weights (n, top + 1), counts (n,)): fills the last three.
-Fill = Callable[[int, int, np.ndarray, np.ndarray, np.ndarray], None]
+Fill = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -81,37 +85,27 @@ def correlation_graph(
     return _collect(fill, settings.top, counts > settings.head_cut)
 
 
+def save_graph(graph: sparse.csr_array, path: str | Path) -> None:
+    """Write a file that `scipy.sparse.load_npz` reads, completely or not at all."""
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise InputError(f"found {path.suffix or 'no suffix'}", expected=".npz", path=path)
+    with whole_file(path) as staged, staged.open("xb") as file:
+        sparse.save_npz(file, graph)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _walk(by_row: sparse.csr_array, settings: GraphSettings, seed: int) -> Fill:
-    by_label = by_row.T.tocsr()
-    key = stream_key(seed, "correlation-graph")
     restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
     # Twice the labels that a walk can visit, to keep probing short.
     table_size = 1 << (2 * min(settings.steps, by_row.shape[1]) + 1).bit_length()
-    threads = get_num_threads()
-
-    def fill(first: int, last: int, labels: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> None:
-        walk_labels(
-            first,
-            last,
-            by_label.indptr,
-            by_label.indices,
-            by_row.indptr,
-            by_row.indices,
-            key,
-            settings.steps,
-            restart_up_to,
-            table_size,
-            threads,
-            labels,
-            weights,
-            counts,
-        )
-
-    return fill
+    key, threads = stream_key(seed, "correlation-graph"), get_num_threads()
+    arguments = (*_hops(by_row), key, settings.steps, restart_up_to, table_size, threads)
+    return lambda first, last, *out: walk_labels(first, last, *arguments, *out)
 
 
 def _series(by_row: sparse.csr_array, settings: GraphSettings) -> Fill:
-    by_label = by_row.T.tocsr()
     rows, labels = by_row.shape
     hop_weights = settings.restart * (1 - settings.restart) ** np.arange(HOPS)
     threads = get_num_threads()
@@ -124,23 +118,14 @@ def _series(by_row: sparse.csr_array, settings: GraphSettings) -> Fill:
         np.full((threads, rows), -1, dtype=np.int32),
         np.empty((threads, rows), dtype=np.int32),
     )
+    arguments = (*_hops(by_row), hop_weights, *scratch)
+    return lambda first, last, *out: expected_visits(first, last, *arguments, *out)
 
-    def fill(first: int, last: int, out: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> None:
-        expected_visits(
-            first,
-            last,
-            by_label.indptr,
-            by_label.indices,
-            by_row.indptr,
-            by_row.indices,
-            hop_weights,
-            *scratch,
-            out,
-            weights,
-            counts,
-        )
 
-    return fill
+def _hops(by_row: sparse.csr_array) -> tuple[np.ndarray, ...]:
+    """Where the rows of each label start, these rows, where the labels of each row start, these labels."""
+    by_label = by_row.T.tocsr()
+    return by_label.indptr, by_label.indices, by_row.indptr, by_row.indices
 
 
 def _collect(fill: Fill, top: int, head: np.ndarray) -> sparse.csr_array:

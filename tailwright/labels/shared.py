@@ -1,16 +1,16 @@
 """Label graphs, clusters and trees, made once for all trainings that share their work.
 
-Each function gives the same as its namesake, to the last bit; `store/shared.py` says what each costs.
+Each function gives the same as its namesake, to the last bit.
 """
 
 from __future__ import annotations
-
-from dataclasses import fields
 
 import numpy as np
 from scipy import sparse
 
 from tailwright.code_version import code_version
+from tailwright.data.corpus import Corpus
+from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.correlation import GraphSettings, correlation_graph
 from tailwright.labels.tree import LabelTree, TreeShape, label_tree
@@ -20,17 +20,25 @@ from tailwright.store.shared import content_key, shared
 
 def shared_graph(targets: sparse.csr_array, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
     """`correlation_graph` of `targets` (rows, labels)."""
-    # Only the graph's own settings: subclasses, such as those of augmentations, add others.
-    settings = [getattr(graph, field.name) for field in fields(GraphSettings)]
     return shared(
         "label-graph",
-        lambda: content_key(code_version(["tailwright.labels.correlation"]), *settings, seed, targets),
+        lambda: content_key(code_version(["tailwright.labels.correlation"]), repr(graph), seed, targets),
         lambda: correlation_graph(
             targets, graph.steps, graph.restart, graph.top, graph.head_cut, seed, graph.method
         ),
         lambda folder, made: folder.csr("graph", made),
         lambda folder: folder.csr("graph", dtype=np.float32, shape=(targets.shape[1], targets.shape[1])),
     )
+
+
+def annotations_of(
+    corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
+) -> sparse.csr_array:
+    """`soft_annotations` of the correlation graph of the original training rows alone."""
+    rows = corpus.train.originals()
+    # A walk draws rows by their place: the order of the file makes it independent of the order here.
+    in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
+    return soft_annotations(shared_graph(in_order, graph, seed), threshold)
 
 
 def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy import sparse
 from tailwright.data.dataset import Dataset
 from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import shared_clusters, shared_graph
-from tailwright.labels.taught import taught_pairs
+from tailwright.labels.vectors import taught_pairs
 
 MOST_CLUSTERS = 65_536
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from tailwright.data.pairs import csr_arrays
 from tailwright.kernels.kmeans import mean_directions, nearest_centroids
 from tailwright.kernels.node_rows import local_rows
 from tailwright.settings import Settings, setting
@@ -98,13 +99,8 @@ def k_means(
     """The cluster of each vector, (vectors,) int32; the first centroids are vectors drawn at random."""
     count = vectors.shape[0]
     # Only the columns in use: a small node then has small centroids.
-    columns, indptr, indices, data = local_rows(
-        vectors.indptr.astype(np.int64),
-        vectors.indices.astype(np.int32),
-        vectors.data,
-        np.arange(count, dtype=np.int32),
-        vectors.shape[1],
-    )
+    rows = np.arange(count, dtype=np.int32)
+    columns, indptr, indices, data = local_rows(*csr_arrays(vectors), rows, vectors.shape[1])
     clusters = np.full(count, -1, dtype=np.int32)
     first_rows = draw.choice(count, size=min(shape.branching, count), replace=False)
     centroids = np.zeros((len(columns), len(first_rows)), dtype=np.float32)

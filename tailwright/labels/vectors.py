@@ -1,4 +1,4 @@
-"""Label vectors from the rows with a label."""
+"""Label vectors from the rows with a label, and the rows that describe a label."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import overload
 
 import numpy as np
 from scipy import sparse
+
+from tailwright.data.dataset import Dataset
+from tailwright.data.pairs import row_ids
 
 
 def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
@@ -24,6 +27,19 @@ def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
     sums = sparse.csr_array(targets, dtype=np.float32).T.tocsr() @ unit_rows(features)
     sums.sort_indices()
     return unit_rows(sums)
+
+
+def taught_pairs(train: Dataset) -> sparse.csr_array:
+    """(rows, labels): the rows that describe each label, its target there times the weight of the row.
+
+    These are its original rows, or, if it has none, those that an augmentation made.
+    """
+    pairs = train.weighted_targets()
+    original = train.origin.is_original()[row_ids(pairs)]
+    bare = np.bincount(pairs.indices[original], minlength=train.labels) == 0
+    pairs.data *= original | bare[pairs.indices]
+    pairs.eliminate_zeros()
+    return pairs
 
 
 @overload

@@ -10,21 +10,14 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 @dataclass(frozen=True)
 class Generator:
-    """A model and the layout of what it reads and writes: source, separator, target, end.
-
-    | field | holds |
-    |---|---|
-    | `separator`, `end` | the tokens after a source, and the one after a target |
-    | `positions` | tokens in the longest sequence that the model takes |
-    | `lower_case` | texts are lower-cased, on both sides |
-    """
+    """A model and the layout of what it reads and writes: source, separator, target, end."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
-    separator: tuple[int, ...]
-    end: int
-    positions: int
-    lower_case: bool
+    separator: tuple[int, ...]  # the tokens after a source
+    end: int  # the token after a target
+    positions: int  # tokens in the longest sequence that the model takes
+    lower_case: bool  # whether texts are lower-cased, on both sides
 
     def tokens(self, text: str) -> list[int]:
         """A text as tokens, without special ones."""

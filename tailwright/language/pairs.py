@@ -36,41 +36,33 @@ class TextPairs:
         """The pairs to learn from, and a share that is held out; both keep their order.
 
         Two texts that are a pair in both directions stay on the same side, or one would give the other away.
-        With fewer than `FEWEST_TO_HOLD_OUT` such twosomes nothing is held out.
+        With fewer than `FEWEST_TO_HOLD_OUT` pairs, regardless of direction, nothing is held out.
         """
-        twosomes: dict[tuple[str, ...], int] = {}
+        unordered: dict[tuple[str, ...], int] = {}
         of_pair = np.array(
             [
-                twosomes.setdefault(tuple(sorted(texts)), len(twosomes))
+                unordered.setdefault(tuple(sorted(texts)), len(unordered))
                 for texts in zip(self.sources.to_pylist(), self.targets.to_pylist(), strict=True)
             ],
             dtype=np.int64,
         )
-        count = max(round(share * len(twosomes)), 1)
-        if share == 0 or len(twosomes) < FEWEST_TO_HOLD_OUT:
+        count = max(round(share * len(unordered)), 1)
+        if share == 0 or len(unordered) < FEWEST_TO_HOLD_OUT:
             count = 0
-        out = np.zeros(len(twosomes), dtype=bool)
-        out[stream(seed, "generator/held-out").permutation(len(twosomes))[:count]] = True
+        out = np.zeros(len(unordered), dtype=bool)
+        out[stream(seed, "generator/held-out").permutation(len(unordered))[:count]] = True
         held = out[of_pair]
         return self.take(np.flatnonzero(~held)), self.take(np.flatnonzero(held))
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """The sequences of all pairs, end to end: source, separator, target, end.
+    """The sequences of all pairs, end to end: source, separator, target, end."""
 
-    | field | holds |
-    |---|---|
-    | `tokens` | (all tokens,) int32 |
-    | `starts` | (rows + 1,) where each sequence starts in `tokens` |
-    | `targets` | (rows,) where in its sequence the target starts |
-    | `cut` | how many sequences were longer than allowed |
-    """
-
-    tokens: np.ndarray
-    starts: np.ndarray
-    targets: np.ndarray
-    cut: int
+    tokens: np.ndarray  # (all tokens,) int32
+    starts: np.ndarray  # (rows + 1,) where each sequence starts in `tokens`
+    targets: np.ndarray  # (rows,) where in its sequence the target starts
+    cut: int  # how many sequences were longer than allowed
 
     @property
     def lengths(self) -> np.ndarray:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailwright.data.cache import cache_folder
-from tailwright.errors import InputError
 from tailwright.store.shared import shared_folder
 from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
@@ -28,15 +27,7 @@ def work_folder(kind: str, key: str) -> Path:
 
     It need not exist yet: whoever works in it makes it.
     """
-    base = shared_folder()
-    if base is None:
-        try:
-            base = cache_folder()
-        except RuntimeError as error:  # no home folder, as in some containers
-            raise InputError(
-                f"no place for long work ({error})", expected="TAILWRIGHT_CACHE to name a folder"
-            ) from error
-    return base / "work" / f"{kind}-{key}"
+    return (shared_folder() or cache_folder()) / "work" / f"{kind}-{key}"
 
 
 def write_shard(path: Path, candidates: Sequence[Texts]) -> None:

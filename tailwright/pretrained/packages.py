@@ -26,21 +26,15 @@ KIND = "pretrained-weights"
 class Package:
     """Weights in a package.
 
-    | field | holds |
-    |---|---|
-    | `name` | what users call them |
-    | `distribution`, `version` | what pip calls the package |
-    | `file` | the file with the weights, within the package |
-    | `convert` | reads it and writes configuration, safetensors, tokenizer; None: these are beside it |
-    | `format` | to be raised when `convert` writes something else than before |
+    `convert` reads `file` and writes configuration, safetensors and tokenizer; None if these are beside it.
     """
 
-    name: str
-    distribution: str
+    name: str  # what users call them
+    distribution: str  # what pip calls the package
     version: str
-    file: str
+    file: str  # the file with the weights, within the package
     convert: Callable[[Path, FolderWriter], None] | None = None
-    format: int = 1
+    format: int = 1  # to be raised when `convert` writes something else than before
 
     @property
     def install(self) -> str:
@@ -75,11 +69,7 @@ def package_folder(package: Package) -> Path:
     """
     if package.convert is None:
         return _weights_file(package).parent
-    try:
-        place = cache_folder() / f"pretrained-{package.name}-{package.version}-v{package.format}"
-    except RuntimeError as error:  # no home folder, as in some containers
-        expected = "TAILWRIGHT_CACHE to name a folder"
-        raise InputError(f"no place for {package.name} ({error})", expected=expected) from error
+    place = cache_folder() / f"pretrained-{package.name}-{package.version}-v{package.format}"
     if is_complete(place, KIND):
         return place
     with alone(place):

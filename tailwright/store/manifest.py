@@ -112,8 +112,8 @@ def _check_version(content: object, path: Path) -> None:
     version = content.get("version")
     if type(version) is not int or version == FORMAT_VERSION:
         return
-    found, advice = f"format version {quoted(version)}", "upgrade tailwright"
+    problem, advice = f"format version {quoted(version)}", "upgrade tailwright"
     if version < FORMAT_VERSION:
-        found += ", which an earlier version of tailwright wrote"
+        problem += ", which an earlier version of tailwright wrote"
         advice = "train the run again" if content.get("kind") == "run" else "make the folder again"
-    raise DamagedFolderError(found, expected=f"version {FORMAT_VERSION}; {advice}", path=path)
+    raise DamagedFolderError(problem, expected=f"version {FORMAT_VERSION}; {advice}", path=path)

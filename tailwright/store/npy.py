@@ -46,17 +46,17 @@ def read_npy(
 ) -> np.ndarray:
     """The array in the file; with `mmap` a read-only mapping, which survives if the file is replaced."""
     with errors_of_reading(path), path.open("rb") as file:
-        found_dtype, found_shape = _read_header(file, path)
-        check_expected(path, found_dtype, found_shape, dtype, shape)
-        count = math.prod(found_shape)
+        stored_dtype, stored_shape = _read_header(file, path)
+        check_expected(path, stored_dtype, stored_shape, dtype, shape)
+        count = math.prod(stored_shape)
         if mmap and count:
             pages = memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ)
-            flat = np.frombuffer(pages, found_dtype, count, offset=file.tell())
+            flat = np.frombuffer(pages, stored_dtype, count, offset=file.tell())
         else:
-            flat = np.fromfile(file, found_dtype, count)
+            flat = np.fromfile(file, stored_dtype, count)
     if len(flat) != count:
         raise DamagedFolderError(f"{len(flat)} values", expected=str(count), path=path)
-    array = flat.reshape(found_shape)
+    array = flat.reshape(stored_shape)
     check_bools(array, path)
     if mmap:
         array.flags.writeable = False

@@ -4,19 +4,9 @@
 by each process. An entry is named by a digest of its inputs and of the code that makes it, so it is never out
 of date, and results are the same to the last bit with and without sharing.
 
-Seconds on one core to make an entry, and to load it, the digest of the inputs included
-(`benchmarks/bench_shared.py`, on a busy machine):
-
-| | winapi-seealso | tibkat-keywords-titles | cve-libraries | |
-|---|---|---|---|---|
-| label graph | 0.25, 0.01 | 0.68, 0.02 | 0.03, 0.01 | shared |
-| rows of `gandalf`, graph included | 0.27, 0.07 | 0.53, 0.05 | 0.03, 0.02 | shared |
-| words and pieces, for `twin` | 1.18, 0.08 | 0.58, 0.04 | 0.27, 0.02 | shared |
-| label tree, for `linear`, each of three | 0.67, 0.01 | 0.91, 0.03 | 0.08, 0.00 | shared |
-| clusters of labels, for `astec` | 3.3, 0.11 | 17.9, 0.60 | 0.11, 0.01 | shared |
-| words, for `linear` and `astec` | 0.23, 0.06 | 0.07, 0.02 | 0.04, 0.01 | not shared: little gain |
-
-The version of the code costs each process 0.2 seconds, once.
+Label graphs, clusters and trees, the rows of augmentations and the words and pieces of `twin` are shared:
+loading them is several times as fast as making them (`benchmarks/bench_shared.py`). The words of `linear` and
+`astec` are not, for little would be gained. The version of the code costs each process 0.2 seconds, once.
 """
 
 from __future__ import annotations

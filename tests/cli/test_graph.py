@@ -17,7 +17,7 @@ from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, TailwrightError
 from tailwright.labels import correlation_graph
-from tailwright.labels.graph_file import save_graph
+from tailwright.labels.correlation import save_graph
 from tailwright.labels.neighbours import neighbours, shared_rows
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -24,7 +24,9 @@ def test_without_a_home_it_says_what_to_set(monkeypatch):
     def homeless() -> Path:
         raise RuntimeError("no home")
 
-    monkeypatch.setattr("tailwright.language.work.cache_folder", homeless)
+    monkeypatch.delenv("TAILWRIGHT_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(InputError, match="expected TAILWRIGHT_CACHE to name a folder"):
         work_folder("texts", "ab")
 

@@ -17,7 +17,7 @@ from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.encoded import Encoded
-from tailwright.labels.taught import taught_pairs
+from tailwright.labels.vectors import taught_pairs
 from tailwright.models.lightxml import LightXmlSettings
 from tailwright.models.lightxml.groups import LabelGroups, group_count, label_groups
 from tailwright.models.lightxml.network import GroupedHead, both_log_odds

@@ -40,7 +40,7 @@ def test_word_vectors_are_trained_if_asked(learn_words):
         ("drop_hidden", 1.0, "drop_hidden must be in \\[0, 1\\), got 1.0"),
         ("rate", -1.0, "rate must be > 0, got -1.0"),
         ("vocabulary", 1, "vocabulary must be >= 2, got 1"),
-        ("clip", 0.0, "clip must be > 0 or none, got 0.0"),
+        ("clip", 0.0, "clip must be adaptive, > 0 or none, got 0.0"),
         ("average_from", -1, "average_from must be >= 0 or none, got -1"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The weights of a network: what belongs to them, how they are saved and loaded, which of them are trained."""
+"""The weights of a network by name, as its state has them, and which of them a plan trains."""
 
 from __future__ import annotations
 

@@ -30,20 +30,14 @@ class TokenBatch:
 class TokenRows:
     """The token ids of a column of texts, end to end: tokenised once, padded batch by batch.
 
-    | field | holds |
-    |---|---|
-    | `ids` | (all tokens,) int32 |
-    | `offsets` | (rows + 1,) int64: where each row starts in `ids`; no row is empty |
-    | `padding` | the id that fills a batch |
-
     >>> rows = TokenRows(np.array([5, 6, 7], np.int32), np.array([0, 1, 3]), padding=0)
     >>> rows.batch(np.array([1, 0])).ids.tolist()
     [[6, 7], [5, 0]]
     """
 
-    ids: np.ndarray
-    offsets: np.ndarray
-    padding: int
+    ids: np.ndarray  # (all tokens,) int32
+    offsets: np.ndarray  # (rows + 1,) int64: where each row starts in `ids`; no row is empty
+    padding: int  # the id that fills a batch
 
     def __post_init__(self) -> None:
         if self.offsets[0] != 0 or self.offsets[-1] != len(self.ids) or bool((self.lengths < 1).any()):

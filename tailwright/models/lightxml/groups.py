@@ -15,8 +15,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import top_k_of_scores
 from tailwright.labels.shared import shared_clusters
-from tailwright.labels.taught import taught_pairs
-from tailwright.labels.vectors import pifa
+from tailwright.labels.vectors import pifa, taught_pairs
 
 
 def group_count(labels: int, top: int, largest: int | None) -> int:

@@ -102,7 +102,9 @@ def _changes(
             LabelChange(
                 labels.ids[label].as_py(),
                 labels.names[label].as_py(),
-                *(float(figure[label]) for figure in (hits.before, hits.after, hits.there)),
+                float(hits.before[label]),
+                float(hits.after[label]),
+                float(hits.there[label]),
                 int(before.counts[label]),
             )
             for label in side.tolist()

@@ -29,13 +29,12 @@ from tailwright.study.plan.cells import BASELINE, Cell, cell_from
 from tailwright.study.run.exam import Exam
 
 LISTING = "cells.json"
-_OTHERS = {"key": str, "metrics": dict, "searched": dict, "chosen": dict}
-_FIGURES = {
-    "train_seconds": float,
-    "predict_seconds": float,
-    "peak_rss_mb": float,
-    "n_train": int,
-    "n_augmented": int,
+# What result.json holds.
+_RESULT = {
+    **dict.fromkeys(("train_seconds", "predict_seconds", "peak_rss_mb"), float),
+    **dict.fromkeys(("n_train", "n_augmented"), int),
+    "key": str,
+    **dict.fromkeys(("metrics", "searched", "chosen"), dict),
 }
 
 
@@ -67,9 +66,7 @@ def save_outcome(outcome: Outcome, folder: Path) -> None:
     """Keep it in a cell's folder: all of it or nothing. Once it is there, the cell is finished."""
     with writing(folder / "outcome", kind="outcome", overwrite=True) as place:
         place.json("cell.json", outcome.cell.as_dict())
-        result = {name: getattr(outcome, name) for name in _FIGURES}
-        result |= {name: getattr(outcome, name) for name in _OTHERS}
-        place.json("result.json", result)
+        place.json("result.json", {name: getattr(outcome, name) for name in _RESULT})
         place.array("top", outcome.top.astype(np.int32, copy=False))
         place.array("counts", outcome.counts.astype(np.int64, copy=False))
         place.array("augmented_counts", outcome.augmented_counts.astype(np.float64, copy=False))
@@ -79,7 +76,7 @@ def load_outcome(folder: Path) -> Outcome:
     """The outcome kept in a cell's folder; damage is one clear error."""
     place = open_folder(folder / "outcome", kind="outcome")
     result = place.json("result.json")
-    for name, kind in {**_FIGURES, **_OTHERS}.items():
+    for name, kind in _RESULT.items():
         value = result.get(name) if isinstance(result, dict) else None
         if type(value) is not kind and not (kind is float and type(value) is int):
             raise InputError(f"found {quoted(value)}", expected=f"{name}: {kind.__name__}", path=place.path)
@@ -91,7 +88,7 @@ def load_outcome(folder: Path) -> Outcome:
         augmented_counts=place.array("augmented_counts", dtype=np.float64, shape=(len(counts),)),
         log=tuple(read_log(folder / "run" / "log.jsonl")),
         folder=folder,
-        **{name: result[name] for name in [*_FIGURES, *_OTHERS]},
+        **{name: result[name] for name in _RESULT},
     )
 
 

@@ -118,24 +118,22 @@ def run_study(
     return ran
 
 
+@dataclass
 class _Shift:
     """The cells that wait, those that are being worked on, and those that another study works on."""
 
-    def __init__(
-        self,
-        study: Study,
-        cells: Mapping[str, Cell],
-        environment: Mapping[str, str],
-        workers: int,
-        screen: Display,
-        ran: Ran,
-    ) -> None:
-        self.study, self.cells, self.environment = study, cells, environment
-        self.workers, self.screen, self.ran = workers, screen, ran
-        self.estimate = study.estimate()
-        self.waiting: deque[str] = deque()
-        self.running: list[Worker] = []
-        self.elsewhere: list[str] = []
+    study: Study
+    cells: Mapping[str, Cell]
+    environment: Mapping[str, str]
+    workers: int
+    screen: Display
+    ran: Ran
+    waiting: deque[str] = field(default_factory=deque)
+    running: list[Worker] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.estimate = self.study.estimate()
 
     def work(self) -> None:
         """Work until every cell is finished or has failed; whatever ends this ends the workers."""
