@@ -37,7 +37,18 @@ class Workload(NamedTuple):
 
 
 def training(corpus: str, *options: str) -> Workload:
-    command = ["-m", "tailwright", "train", corpus, "--out", "{work}/run", "--overwrite", "--json", *options]
+    command = [
+        "-m",
+        "tailwright",
+        "train",
+        corpus,
+        "--out",
+        "{work}/run",
+        "--overwrite",
+        "--json",
+        "--quiet",
+        *options,
+    ]
     return Workload(
         command, {"train seconds": "train_seconds", "epoch seconds": "epoch", "peak MB": "peak_rss_mb"}
     )
@@ -83,7 +94,7 @@ WORKLOADS = {
     "attentionxml tree": training("{sample}", "--model", "attentionxml", *settings(epochs=3, tree="tree")),
     "xml-cnn": training("{sample}", "--model", "xml-cnn", *settings(epochs=3)),
     "la-roberta": training(
-        "{sample}", "--model", "la-roberta", *settings(epochs=3, encoder="{encoder}", max_tokens=64)
+        "{sample}", "--model", "la-roberta", *settings(epochs=2, encoder="{encoder}", max_tokens=64)
     ),
     "astec": training("{data}/cve-libraries", "--model", "astec"),
     "defaults, cve-libraries": training("{data}/cve-libraries"),
