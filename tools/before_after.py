@@ -65,7 +65,7 @@ WORKLOADS = {
     "frozen": Workload(
         [
             "{checkout}/benchmarks/bench_frozen.py",
-            *("--encoder", "{encoder}", "--rows", "200", "--max-tokens", "96", "--repeats", "5"),
+            *("--encoder", "{encoder}", "--rows", "100", "--max-tokens", "64", "--repeats", "3"),
         ],
         {
             **{f"{name} epoch": f"models.{name}.seconds_an_epoch.kept" for name in FROZEN},
@@ -119,7 +119,7 @@ def _options() -> argparse.Namespace:
 
 
 def _prepare(folder: Path, data: str) -> dict[str, str]:
-    """A sample of a corpus of long texts, and an encoder of the shape of MiniLM with random weights."""
+    """A sample of a corpus of long texts, and an encoder as wide as MiniLM with random weights."""
     sys.path.insert(0, str(ROOT / "tests"))
     from tiny_encoders import save_encoder_of
 
@@ -127,7 +127,7 @@ def _prepare(folder: Path, data: str) -> dict[str, str]:
     write_sample(Path(data, "tibkat-gnd-en"), Path(places["sample"]), 600)
     rows = Path(places["sample"], "train.jsonl").read_text(encoding="utf-8").splitlines()
     texts = [json.loads(row)["text"] for row in rows]
-    save_encoder_of(Path(places["encoder"]), texts, width=384, layers=6, positions=128)
+    save_encoder_of(Path(places["encoder"]), texts, width=384, layers=4, positions=128)
     return {**places, "data": data}
 
 
