@@ -120,6 +120,10 @@ class FileColumns:
     ignore: References | Cells | None = None
     origin: Origin | None = None
 
+    def error(self, row: int, problem: str, expected: str) -> InputError:
+        """An error that names the line of a row."""
+        return InputError(problem, expected=expected, path=self.path, line=self.line_of(row))
+
     def references(self) -> list[References]:
         """Every column of label references, once all cells are split."""
         columns = (self.labels, self.own, self.exclude, self.ignore)

@@ -23,7 +23,7 @@ from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
 from tailwright.data.formats.parquet import read_table
 from tailwright.data.formats.source import base_name, empty_file, text_lines
-from tailwright.data.formats.table import texts_of, whole
+from tailwright.data.formats.table import decoded, is_string, texts_of, whole
 from tailwright.data.formats.values import Values
 from tailwright.errors import InputError, quoted
 
@@ -86,7 +86,7 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
             columns = {name: [] for name in _COLUMNS if name in row}
             if not _is_enough(set(columns)):
                 problem = f"the fields {', '.join(row) or 'of other names'}"
-                raise InputError(problem, expected=_EXPECTED, path=path, line=line)
+                raise check.error(problem, _EXPECTED)
         for name, column in columns.items():
             value = row.get(name)
             if name in _IDS:
@@ -118,23 +118,16 @@ def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelS
 
 
 def _strings(table: pa.Table, name: str, path: Path) -> pa.LargeStringArray:
-    column = whole(table[name])
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not (_is_text(column.type) or types.is_null(column.type)):
+    column = decoded(whole(table[name]))
+    if not (is_string(column.type) or types.is_null(column.type)):
         raise InputError(f"{name} of type {column.type}", expected="strings", path=path)
     return column.cast(pa.large_string())
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return types.is_string(kind) or types.is_large_string(kind)
-
-
 def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.LargeStringArray:
     """The ids as text; refuses duplicates."""
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not (types.is_integer(column.type) or _is_text(column.type)):
+    column = decoded(column)
+    if not (types.is_integer(column.type) or is_string(column.type)):
         raise InputError(f"label ids of type {column.type}", expected="integers or strings", path=path)
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
@@ -145,5 +138,5 @@ def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.Larg
         _, first = np.unique(codes, return_index=True)
         row = int(np.setdiff1d(np.arange(len(codes)), first)[0])
         problem = f"label id {quoted(ids[row].as_py())} a second time"
-        raise InputError(problem, expected="each id once", path=path, line=line_of(row))
+        raise Values(path, line_of(row)).error(problem, "each id once")
     return ids

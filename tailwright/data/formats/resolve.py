@@ -15,9 +15,8 @@ from scipy import sparse
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.formats.columns import FileColumns, Numbers, Reference, References, positions
-from tailwright.data.formats.values import Values
 from tailwright.data.pairs import pairs_from_arrays
-from tailwright.errors import InputError, quoted
+from tailwright.errors import quoted
 
 UNKNOWN = -1
 
@@ -46,8 +45,7 @@ def _refuse_negative(file: FileColumns, references: References) -> None:
     integers = references.codes if references.unique is None else np.zeros(0, dtype=np.int64)
     if (integers < 0).any():
         position = int(np.flatnonzero(integers < 0)[0])
-        line = file.line_of(references.row_of(position))
-        raise InputError(f"label id {integers[position]}", expected="an id >= 0", path=file.path, line=line)
+        raise file.error(references.row_of(position), f"label id {integers[position]}", "an id >= 0")
 
 
 @dataclass(frozen=True)
@@ -103,25 +101,22 @@ class LabelIndex:
         names = self.space.names.to_pylist()
         return {name for column, name in enumerate(names) if self._index_of_name[name] != column}
 
-    def unknown(self, reference: Reference, path: Path, line: int) -> InputError:
-        """The error for a reference to no label."""
+    def unknown(self, reference: Reference) -> tuple[str, str]:
+        """What is wrong with a reference to no label, and what was expected."""
         where = "the labels" if self.path is None else self.path.name
         last = len(self.space) - 1
         if isinstance(reference, int):
             numbered = self.by_position or self._is_numbered
             expected = f"an id in 0..{last}" if numbered else f"an id in {where}"
-            return InputError(f"label id {reference}", expected=expected, path=path, line=line)
+            return f"label id {reference}", expected
         if self.by_position:
-            return InputError(
-                f"label {quoted(reference)}", expected=f"a position in 0..{last}", path=path, line=line
-            )
+            return f"label {quoted(reference)}", f"a position in 0..{last}"
         if reference in self.shared_names:
             problem = f"label name {quoted(reference)}, which two labels share"
-            return InputError(problem, expected="a name of one label, or an id", path=path, line=line)
+            return problem, "a name of one label, or an id"
         near = self._near_name(reference)
         hint = "" if near is None else f"; did you mean {near!r}?"
-        expected = f"a name or an id in {where}{hint}"
-        return InputError(f"unknown label {quoted(reference)}", expected=expected, path=path, line=line)
+        return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
 
     def _near_name(self, name: str) -> str | None:
         # Comparing with each of a million names would take minutes.
@@ -149,8 +144,7 @@ def _label_columns(columns: FileColumns, references: References, index: LabelInd
     labels = index.columns_of(references)
     if len(labels) and int(labels.min()) == UNKNOWN:
         position = int(np.argmin(labels))
-        line = columns.line_of(references.row_of(position))
-        raise index.unknown(references.at(position), columns.path, line)
+        raise columns.error(references.row_of(position), *index.unknown(references.at(position)))
     return labels
 
 
@@ -169,17 +163,15 @@ def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
     given, wanted = np.diff(relevance.offsets), np.diff(labels.offsets)
     if not np.array_equal(given, wanted):
         row = int(np.flatnonzero(given != wanted)[0])
-        problem = f"{given[row]} relevance values for {wanted[row]} labels"
-        raise InputError(problem, expected="as many", path=columns.path, line=columns.line_of(row))
+        raise columns.error(row, f"{given[row]} relevance values for {wanted[row]} labels", "as many")
     values = relevance.values
     with np.errstate(over="ignore", under="ignore"):
         narrow = values.astype(np.float32)
     good = (narrow > 0) & (values <= 1)
     if not good.all():
         position = int(np.argmin(good))
-        line = columns.line_of(labels.row_of(position))
         problem = f"soft value {values[position]} of label {quoted(labels.at(position))}"
-        raise InputError(problem, expected="a number in (0, 1]", path=columns.path, line=line)
+        raise columns.error(labels.row_of(position), problem, "a number in (0, 1]")
     return narrow
 
 
@@ -197,7 +189,8 @@ def _refuse_repeats(columns: FileColumns, references: References, labels: np.nda
     same = (np.diff(labels[order]) == 0) & (np.diff(rows[order]) == 0)
     if same.any():
         position = int(order[int(np.argmax(same)) + 1])
-        raise Values(columns.path, columns.line_of(int(rows[position]))).twice(references.at(position))
+        problem = f"label {quoted(references.at(position))} twice in a row"
+        raise columns.error(int(rows[position]), problem, "each label once")
 
 
 def _weights(columns: FileColumns) -> np.ndarray | None:
@@ -208,8 +201,7 @@ def _weights(columns: FileColumns) -> np.ndarray | None:
     good = np.isfinite(narrow) & (narrow >= 0)
     if not good.all():
         row = int(np.argmin(good))
-        problem = f"weight {columns.weight[row]}"
-        raise InputError(problem, expected="a number >= 0", path=columns.path, line=columns.line_of(row))
+        raise columns.error(row, f"weight {columns.weight[row]}", "a number >= 0")
     return narrow
 
 

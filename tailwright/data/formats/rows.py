@@ -52,9 +52,7 @@ class RowBuilder:
         if not isinstance(row, dict):
             raise self.values.wrong("a row", row, "an object with text and labels")
         if isinstance(row, RepeatedKeys) and row.repeated in self._known():
-            raise InputError(
-                f"the field {row.repeated!r} twice", expected="each once", path=self.path, line=line
-            )
+            raise self.values.error(f"the field {row.repeated!r} twice", "each once")
         if not self.lines:
             self.text_fields = text_fields(row)
         self._add_text(row)
@@ -119,12 +117,8 @@ class RowBuilder:
             values: list[float] = []
         elif isinstance(labels, dict):
             if relevance is not None:
-                raise InputError(
-                    f"{name} with values of their own and also {self.fields.relevance}",
-                    expected="one of the two",
-                    path=self.path,
-                    line=self.values.line,
-                )
+                problem = f"{name} with values of their own and also {self.fields.relevance}"
+                raise self.values.error(problem, "one of the two")
             references, values = self.values.soft_labels(name, labels)
             self.labels.add_row(references)
             self.has_relevance = True
@@ -158,13 +152,8 @@ class RowBuilder:
         return origin_of(np.array(self.origin_rows, dtype=np.int64), methods, self.path)
 
     def _missing(self, name: str, row: dict[str, Any]) -> InputError:
-        present = ", ".join(row) or "none"
-        return InputError(
-            f"no field {name!r} (fields: {present})",
-            expected=f"text and {self.fields.labels}",
-            path=self.path,
-            line=self.values.line,
-        )
+        problem = f"no field {name!r} (fields: {', '.join(row) or 'none'})"
+        return self.values.error(problem, f"text and {self.fields.labels}")
 
 
 def _unless_empty(references: References) -> References | None:

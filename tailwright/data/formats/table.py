@@ -70,8 +70,13 @@ def _optional(table: pa.Table, name: str) -> pa.Array | None:
     return whole(table[name])
 
 
-def _is_string(kind: pa.DataType) -> bool:
+def is_string(kind: pa.DataType) -> bool:
     return types.is_string(kind) or types.is_large_string(kind)
+
+
+def decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The column, its values in full if they are codes of a dictionary."""
+    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -79,9 +84,8 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _strings(column: pa.ChunkedArray) -> pa.LargeStringArray:
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if not _is_string(column.type):
+    column = decoded(column)
+    if not is_string(column.type):
         raise UnusualError
     # Cast chunk by chunk: an array with 32-bit offsets cannot hold a large column at once.
     return whole(column.cast(pa.large_string()))
@@ -108,28 +112,22 @@ def _labels(column: pa.ChunkedArray) -> References | Cells:
     if column.null_count:
         raise UnusualError
     if _is_list(column.type):
-        return _references(whole(column))
+        return _codes(*_ragged(whole(column)))
     return _strings(column)
 
 
 def _reference_lists(column: pa.Array | None) -> References | None:
     if column is None:
         return None
-    references = _references(column)
+    references = _codes(*_ragged(column))
     return references if len(references.codes) else None
-
-
-def _references(lists: pa.Array) -> References:
-    offsets, values = _ragged(lists)
-    return _codes(offsets, values)
 
 
 def _codes(offsets: np.ndarray, values: pa.Array) -> References:
     if types.is_integer(values.type):
         return References(offsets, values.cast(pa.int64()).to_numpy(zero_copy_only=False))
-    if types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if not _is_string(values.type):
+    values = decoded(values)
+    if not is_string(values.type):
         if len(values) == 0:
             return References(offsets, np.zeros(0, dtype=np.int64))
         raise UnusualError
@@ -182,10 +180,8 @@ def _origin(column: pa.Array | None, path: Path) -> Origin | None:
         return None
     if not types.is_struct(column.type):
         raise UnusualError
-    rows, methods = pc.struct_field(column, "row"), pc.struct_field(column, "method")
-    if types.is_dictionary(methods.type):
-        methods = methods.cast(methods.type.value_type)
-    if not types.is_integer(rows.type) or not _is_string(methods.type):
+    rows, methods = pc.struct_field(column, "row"), decoded(pc.struct_field(column, "method"))
+    if not types.is_integer(rows.type) or not is_string(methods.type):
         raise UnusualError
     # A row without an origin is an original row; half an origin is an error.
     if rows.null_count != column.null_count or methods.null_count != column.null_count:

@@ -80,10 +80,11 @@ class Values:
             raise self.wrong(name, value, "valid Unicode (no half of a surrogate pair)") from error
         return value
 
+    def error(self, problem: str, expected: str) -> InputError:
+        return InputError(problem, expected=expected, path=self.path, line=self.line)
+
     def wrong(self, name: str, value: Any, expected: str) -> InputError:
-        shown = "null" if value is None else quoted(value)
-        return InputError(f"{name} is {shown}", expected=expected, path=self.path, line=self.line)
+        return self.error(f"{name} is {'null' if value is None else quoted(value)}", expected)
 
     def twice(self, label: Reference) -> InputError:
-        problem = f"label {quoted(label)} twice in a row"
-        return InputError(problem, expected="each label once", path=self.path, line=self.line)
+        return self.error(f"label {quoted(label)} twice in a row", "each label once")

@@ -149,30 +149,29 @@ def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
     for line, text in numbered_lines(path):
         if line == 1:
             continue
+        check = Values(path, line)
         for token in text.split():
-            label, value = _pair(token, path, line)
+            label, value = _pair(token, check)
             if label >= labels:
-                expected = f"an id in 0..{labels - 1}, as the header says"
-                raise InputError(f"label id {label}", expected=expected, path=path, line=line)
+                raise check.error(f"label id {label}", f"an id in 0..{labels - 1}, as the header says")
             if label in indices[offsets[-1] :]:
-                raise Values(path, line).twice(label)
+                raise check.twice(label)
             indices.append(label)
             values.append(value)
         offsets.append(len(indices))
     return pairs_from_arrays(np.array(values), np.array(indices, dtype=np.int64), np.array(offsets), labels)
 
 
-def _pair(token: str, path: Path, line: int) -> tuple[int, float]:
+def _pair(token: str, check: Values) -> tuple[int, float]:
     match = _PAIR.fullmatch(token)
     try:
         if match is None:
             raise ValueError
         label, value = int(match[1]), float(match[2])
     except ValueError as error:
-        raise InputError(quoted(token), expected="label:value", path=path, line=line) from error
+        raise check.error(quoted(token), "label:value") from error
     if not (value <= 1 and np.float32(value) > 0):
-        problem = f"soft value {match[2]} of label {label}"
-        raise InputError(problem, expected="a number in (0, 1]", path=path, line=line)
+        raise check.error(f"soft value {match[2]} of label {label}", "a number in (0, 1]")
     return label, value
 
 
