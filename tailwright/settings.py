@@ -99,7 +99,7 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
         if isinstance(one, numbers.Real) and not isinstance(one, bool) and float(one) not in bounds:
             shown = list(value) if isinstance(value, tuple) else value
-            raise ValueError(f"{field.name} must be {_takes(field, hint)}, got {shown}")
+            raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}, got {shown}")
 
 
 def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:

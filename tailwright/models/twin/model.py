@@ -18,9 +18,12 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
+from tailwright.models.twin.network import new_network
+from tailwright.models.twin.phases import TwinPhase, memory_need
 from tailwright.models.twin.vectors import TwinVectors
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.loop import run_phases
 from tailwright.training.threads import torch_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
@@ -39,11 +42,6 @@ class Twin(Model):
     vectors: TwinVectors
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        # Not at the top, because these import torch, which prediction does without.
-        from tailwright.models.twin.network import new_network
-        from tailwright.models.twin.phases import TwinPhase, memory_need
-        from tailwright.training.loop import run_phases
-
         if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, or a model such as linear")
         settings, train = self.settings, corpus.train
@@ -95,7 +93,7 @@ class Twin(Model):
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """The words of texts, block after block."""
         rows = arrow_strings(texts)
-        with progress("twin", len(rows)) as advance:
+        with torch_threads(), progress("twin", len(rows)) as advance:
             for start in range(0, len(rows), ROWS_A_BLOCK):
                 bags = self._bags(rows.slice(start, ROWS_A_BLOCK))
                 yield bags

@@ -1,10 +1,12 @@
-"""What prediction needs of a trained network, as arrays: no torch."""
+"""What prediction needs of a trained network, as arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch.nn import functional
 
 from tailwright.encoders.bags import Bags
 from tailwright.errors import InputError
@@ -13,7 +15,6 @@ from tailwright.heads.exact import exact_top_k
 from tailwright.store import FolderReader, FolderWriter
 
 ROWS_A_BLOCK = 8192
-SHORTEST = np.float32(1e-12)  # a divisor for vectors of zeros, which stay so
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +31,9 @@ class TwinVectors:
         vectors = np.empty((len(bags), self.words.shape[1]), dtype=np.float32)
         for start in range(0, len(bags), ROWS_A_BLOCK):
             end = min(start + ROWS_A_BLOCK, len(bags))
-            summed = bags.slice(start, end).sum(self.words)
-            encoded = summed + np.maximum(summed, 0) @ self.text_layer
-            lengths = np.sqrt(np.einsum("ij,ij->i", encoded, encoded))
-            np.divide(encoded, np.maximum(lengths, SHORTEST)[:, None], out=vectors[start:end])
+            summed = torch.from_numpy(bags.slice(start, end).sum(self.words))
+            encoded = summed + functional.relu(summed) @ torch.from_numpy(self.text_layer)
+            vectors[start:end] = functional.normalize(encoded, dim=1).numpy()
         return vectors
 
     def nearest(self, bags: Bags, k: int) -> TopK:
