@@ -54,5 +54,5 @@ def _lines(data: bytes) -> int:
     A break between "}" and "{" cannot lie inside an object, where JSON requires a comma. So if there are no
     other breaks, and as many rows as lines, each line holds one complete object.
     """
-    joints = data.count(b"}\n{") + (data.count(b"}\r\n{") if b"\r" in data else 0)
+    joints = data.count(b"}\n{") + data.count(b"}\r\n{")
     return joints + 1 if joints == data.count(b"\n", 0, len(data) - 1) else 0
