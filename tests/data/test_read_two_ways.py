@@ -13,6 +13,7 @@ from strategies import texts
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.formats import delimited, json_table, jsonl, labels, xc
+from tailwright.data.formats.plain_lines import plain_table
 from tailwright.data.read import read
 from tailwright.errors import InputError
 
@@ -168,18 +169,20 @@ def test_the_plainest_lines_are_read_the_same_whatever_the_chunks(folder, conten
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_table, "_CHUNK", chunk)
         quick, careful = both_ways(folder / "plain")
+        patch.setattr(json_table, "plain_table", lambda *_: None)
+        by_arrow = outcome(folder / "plain")
     assert agree(quick, careful), (quick, careful)
+    assert agree(by_arrow, careful), (by_arrow, careful)
 
 
 def test_the_plainest_lines_are_not_left_to_the_careful_reader(folder):
-    """If every file were refused, the tests above would compare the careful reader with itself."""
+    """If every chunk were refused, the tests above would compare the careful reader with itself."""
     rows = [{"text": 'a "b" \u00e9 \\', "labels": [0, 12]}, {"text": "", "labels": []}]
     for separators in [(", ", ": "), (",", ":")]:
-        lines = "\n".join(json.dumps(row, separators=separators) for row in rows)
-        columns = jsonl.read_quickly(put(folder / "plainest.jsonl", lines), jsonl.ROW_FIELDS)
-        assert columns is not None
-        assert columns.texts.to_pylist() == [row["text"] for row in rows]
-        assert (columns.labels.codes.tolist(), columns.labels.offsets.tolist()) == ([0, 12], [0, 2, 2])
+        content = bytearray("\n".join(json.dumps(row, separators=separators) for row in rows).encode())
+        table = plain_table(content, len(content))
+        assert table is not None
+        assert table.to_pylist() == rows
 
 
 @pytest.mark.parametrize("optional", ["relevance", "weight", "self", "exclude", "ignore", "origin", "other"])

@@ -80,11 +80,12 @@ def _row_layouts(rows: list[dict[str, Any]], fields: Fields) -> list[JsonLayout]
     present = {name for row in rows for name in row}
     if schema is None or fields.labels not in present:
         return []
-    every = JsonLayout(schema, "ignore")
+    filled = tuple(name for name in ("text", fields.labels) if name in schema.names)
+    every = JsonLayout(schema, "ignore", filled)
     if not present <= set(schema.names):
         return [every]
     sampled = pa.schema([field for field in schema if field.name in present])
-    return [JsonLayout(sampled, "error"), every]
+    return [JsonLayout(sampled, "error", filled), every]
 
 
 def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:

@@ -71,7 +71,7 @@ def _layouts_of(rows: list[dict[str, Any]]) -> list[JsonLayout]:
     fields = [(name, pa.int64() if kind == {int} else pa.large_string()) for name, kind in kinds.items()]
     if not simple or not _is_enough(set(kinds)):
         return []
-    return [JsonLayout(pa.schema(fields), "ignore")]
+    return [JsonLayout(pa.schema(fields), "ignore", tuple(kinds))]
 
 
 def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
