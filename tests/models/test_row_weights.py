@@ -155,7 +155,8 @@ def test_a_batch_of_twin_has_the_gradients_of_one_with_the_row_twice(monkeypatch
     """Losses are means over the rows of a batch, so 3 rows, one of weight 2, stand beside 4."""
     fits: list[tuple[TwinNetwork, Phase]] = []
     monkeypatch.setattr(
-        "tailwright.training.loop.run_phases", lambda network, phases, **_: fits.append((network, phases[0]))
+        "tailwright.models.twin.model.run_phases",
+        lambda network, phases, **_: fits.append((network, phases[0])),
     )
     corpus = tiny_corpus()
     for train in (heavier(corpus.train, np.array([7])), corpus.train, corpus.train):
