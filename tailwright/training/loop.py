@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 # First, because a phase may begin with weights that another one ended with.
                 run.epoch = phase.prepare(place.epoch, seed)
                 run.averages.begin_epoch(place.epoch)
+            run.network.train()
             started = time.monotonic()
             while place.batch < phase.batches and not place.stops(plan.patience):
                 rows = run.epoch["order"][place.batch * plan.batch : (place.batch + 1) * plan.batch]
@@ -96,14 +98,15 @@ def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workpl
     place.loss += value
     place.batch += 1
     if plan.validate_every is not None and ((step + 1) % plan.validate_every == 0 or step + 1 == steps):
-        quality = _judge(phase, run)
+        with _evaluating(run):
+            quality = _judge(phase, run)
+        run.network.train()
         if quality is not None:
             work.log("validation", phase=phase.name, step=step + 1, epoch=place.epoch + 1, valid=quality)
 
 
 def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int, seed: int) -> float:
     """The mean loss of rows that begin at row `begin` of their batch; gradients are left in the network."""
-    run.network.train()
     size = phase.plan.micro_batch or max(len(rows), 1)
     whole, value = phase.mass(rows), 0.0
     for start in range(0, len(rows), size):
@@ -122,16 +125,15 @@ def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int,
 def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> None:
     place = run.place
     facts: dict[str, Any] = {}
-    if phase.plan.validate_every is None:
-        quality = _judge(phase, run)
-        facts = {} if quality is None else {"valid": quality}
-    if current_team().leads:
-        started = time.monotonic()
-        with run.averages.swapped_in():
-            run.network.eval()
+    with _evaluating(run):
+        if phase.plan.validate_every is None:
+            quality = _judge(phase, run)
+            facts = {} if quality is None else {"valid": quality}
+        if current_team().leads:
+            started = time.monotonic()
             watched = phase.watched()
-        if watched:
-            facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
+            if watched:
+                facts |= {"watched": dict(watched), "watch_seconds": round(time.monotonic() - started, 3)}
     mean = place.loss / max(place.batch, 1)
     work.log("epoch", phase=phase.name, epoch=place.epoch + 1, loss=mean, seconds=round(seconds, 3), **facts)
     run.epoch = {}
@@ -139,10 +141,16 @@ def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> 
 
 
 def _judge(phase: Phase, run: RunState) -> float | None:
-    """Validate the weights that would be kept now, averaged ones where there are some, and keep the best."""
-    with run.averages.swapped_in():
-        run.network.eval()
-        quality = current_team().told(phase.validate)
-        if quality is not None and run.place.judged(quality):
-            run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.rates).items()}
+    """Validate the weights as they are, and keep the best."""
+    quality = current_team().told(phase.validate)
+    if quality is not None and run.place.judged(quality):
+        run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.rates).items()}
     return quality
+
+
+@contextmanager
+def _evaluating(run: RunState) -> Iterator[None]:
+    """The network in evaluation mode, with the weights that would be kept now: averaged ones, if any."""
+    run.network.eval()
+    with run.averages.swapped_in():
+        yield

@@ -35,7 +35,7 @@ def weights_of(network: nn.Module, names: Collection[str] | None = None) -> Arra
 @torch.no_grad()
 def put_weights(network: nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
     """Set the weights of these names."""
-    tensors = dict(named_tensors(network))
+    tensors = dict(named_tensors(network)) if arrays else {}
     for name, array in arrays.items():
         tensors[name].copy_(torch.from_numpy(array))
 
