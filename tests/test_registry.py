@@ -86,7 +86,7 @@ def test_usual_fusions_are_listed_and_others_are_found_by_name():
     assert models.get("popularity+linear").card.name == "popularity+linear"
     assert models.get("popularity+linear") is models.get("popularity+linear")
     # Order decides the order of the parts.
-    assert list(models.get("linear+label-matcher").kinds) == ["linear", "label_matcher"]
+    assert list(models.get("linear+label-matcher").names) == ["linear", "label_matcher"]
 
 
 @pytest.mark.parametrize(

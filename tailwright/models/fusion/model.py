@@ -32,7 +32,7 @@ BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))  # nothing is certain
 class Fusion(Model):
     """A model of several; `fusion_of` makes the class for given parts."""
 
-    kinds: ClassVar[dict[str, type[Model]]]  # by the name of their field in the settings
+    names: ClassVar[dict[str, str]]  # of the models that are its parts, by their field in the settings
 
     parts: list[Model]
     combination: Combination
@@ -42,7 +42,7 @@ class Fusion(Model):
         learning, held_out = self._held_out(corpus, seed)
         self.counts = learning.labels.counts
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
-        fitted = {name: self._fitted(name, learning, seed, work) for name in self.kinds}
+        fitted = {name: self._fitted(name, learning, seed, work) for name in self.names}
         self.parts = [
             part if isinstance(part, Model) else self._loaded(name, part, len(corpus.labels))
             for name, part in fitted.items()
@@ -83,11 +83,11 @@ class Fusion(Model):
 
     def _fitted(self, name: str, corpus: Corpus, seed: int, work: Workplace) -> Model | FolderReader:
         """A fitted part, or the folder that it waits in; one that a killed training finished is kept."""
-        kind, place = self.kinds[name], work.sub(name)
+        place = work.sub(name)
         finished = None if place.folder is None else place.folder / "finished"
         if finished is None or not place.resume or not finished.exists():
-            part = kind(getattr(self.settings, name))
-            part.mixes = [mix for mix in self.mixes if kind.card.takes(mix.card)]
+            part = self._new_part(name)
+            part.mixes = [mix for mix in self.mixes if part.card.takes(mix.card)]
             part.device = self.device
             with work.phase(name):
                 part.fit(corpus, seed=seed, work=place)
@@ -100,9 +100,13 @@ class Fusion(Model):
         return open_folder(finished, kind="part")
 
     def _loaded(self, name: str, folder: FolderReader, labels: int) -> Model:
-        part = self.kinds[name](getattr(self.settings, name))
+        part = self._new_part(name)
         part.load(folder, labels)
         return part
+
+    def _new_part(self, name: str) -> Model:
+        """A part before it learns. Its code is imported now, so that an earlier part works without torch."""
+        return models.get(self.names[name])(getattr(self.settings, name))
 
     @property
     def _log_odds(self) -> list[bool]:
@@ -146,13 +150,13 @@ class Fusion(Model):
         return TopK(ids, scores)
 
     def save(self, folder: FolderWriter) -> None:
-        for name, part in zip(self.kinds, self.parts, strict=True):
+        for name, part in zip(self.names, self.parts, strict=True):
             part.save(folder.sub(name))
         self.combination.save(folder)
         folder.array("counts", self.counts)
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        self.parts = [self._loaded(name, folder.sub(name), labels) for name in self.kinds]
+        self.parts = [self._loaded(name, folder.sub(name), labels) for name in self.names]
         self.combination = Combination.load(folder, len(self.parts), self.settings.hidden)
         self.counts = folder.array("counts", dtype=np.int64, shape=(labels,))
         if len(self.counts) and self.counts.min() < 0:
@@ -168,7 +172,7 @@ def fusion_of(name: str) -> type[Model]:
         {
             "__doc__": Fusion.__doc__,
             "__module__": __name__,  # else it would be `abc`
-            "kinds": {part.replace("-", "_"): models.get(part) for part in parts_of(name)},
+            "names": {part.replace("-", "_"): part for part in parts_of(name)},
             "card": card_of(name),
             "Settings": settings_of(name),
         },
