@@ -28,11 +28,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.data.cache import cached
-from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.corpus_folder import load_corpus, save_corpus
+from tailwright.data.corpus import Corpus, LabelSpace, load_corpus, save_corpus
 from tailwright.data.dataset import Dataset, share_of
-from tailwright.data.wordnet import RELATION_CODES, WordNetDatabase, load_wordnet
-from tailwright.data.wordnet_files import files_digest, find_wordnet
+from tailwright.data.wordnet import RELATION_CODES, WordNetDatabase, files_digest, find_wordnet, load_wordnet
 from tailwright.errors import InputError
 from tailwright.streams import stream
 

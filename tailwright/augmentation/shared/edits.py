@@ -13,7 +13,7 @@ import pyarrow as pa
 from tailwright.augmentation.shared.sources import SourceSettings, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.synonym_table import no_synonyms, wordnet_arrays, wordnet_digest
+from tailwright.data.synonyms import no_synonyms, wordnet_arrays, wordnet_digest
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.data.text.spans import character_classes
 from tailwright.data.text.stop_words import ENGLISH, PLAIN

@@ -31,7 +31,7 @@ from tailwright.data.formats.columns import (
     is_integer,
 )
 from tailwright.data.formats.outgoing import used_labels
-from tailwright.data.formats.values import Values, parse_json
+from tailwright.data.formats.rows import Values, parse_json
 from tailwright.errors import InputError
 
 DELIMITERS = ("|", ";", ",")

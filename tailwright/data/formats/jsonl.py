@@ -14,10 +14,9 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.columns import ROW_FIELDS, Fields, FileColumns, text_fields
 from tailwright.data.formats.json_table import JsonLayout, read_table
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
-from tailwright.data.formats.rows import RowBuilder
+from tailwright.data.formats.rows import RowBuilder, parse_json
 from tailwright.data.formats.source import empty_file, numbered_lines
 from tailwright.data.formats.table import columns_from_table
-from tailwright.data.formats.values import parse_json
 from tailwright.errors import InputError
 
 # Rows that show which types a file uses; if a later row has another type, the careful reader takes over.

@@ -22,9 +22,9 @@ from tailwright.data.formats.delimited import read_cells
 from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
 from tailwright.data.formats.parquet import read_table
+from tailwright.data.formats.rows import Values
 from tailwright.data.formats.source import base_name, empty_file, text_lines
 from tailwright.data.formats.table import decoded, is_string, texts_of, whole
-from tailwright.data.formats.values import Values
 from tailwright.errors import InputError, quoted
 
 _IDS = ("id", "uid")

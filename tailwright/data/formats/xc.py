@@ -1,17 +1,23 @@
-"""The extreme-classification repository's sparse format: label matrices, filter files and raw text.
+"""The extreme-classification repository's two formats: sparse matrices with raw text, and JSON lines.
 
 `trn_X_Y.txt` has a header `rows labels` and then, for each row, a line of `label:value` pairs; `trn_X.txt`
 has the text of each row on a line, `Y.txt` that of each label. A filter file has a line `row label` for each
 pair that evaluation neither rewards nor punishes. All numbers count from 0. Validation rows, for which the
 repository has no files, are in `val_X_Y.txt` and `val_X.txt`.
+
+`trn.json` and `tst.json` have rows with `uid`, `title`, `content`, `target_ind` (positions in `lbl.json`) and
+`target_rel`; `lbl.json` has labels with `uid`, `title` and `content`. The text is the title, followed by the
+content if there is any.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +27,17 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.folder import Folder
-from tailwright.data.formats.labels import numbered_space
+from tailwright.data.formats.columns import Fields, FileColumns
+from tailwright.data.formats.jsonl import read_jsonl, write_objects
+from tailwright.data.formats.labels import numbered_space, read_labels
 from tailwright.data.formats.outgoing import lost, one_line, short_floats, write_lines
-from tailwright.data.formats.resolve import pair_marks
-from tailwright.data.formats.source import numbered_lines, read_bytes, text_lines
-from tailwright.data.formats.values import Values
+from tailwright.data.formats.resolve import LabelIndex, dataset_of, pair_marks
+from tailwright.data.formats.rows import Values
+from tailwright.data.formats.source import Folder, numbered_lines, read_bytes, text_lines
 from tailwright.data.pairs import pairs_from_arrays, row_ids
 from tailwright.errors import InputError, quoted
 
+FIELDS = Fields(labels="target_ind", relevance="target_rel")
 PREFIXES = {"train": "trn", "valid": "val", "test": "tst"}
 _PAIR_CHARACTERS = b"0123456789.:eE+- \t\r\n"
 _EACH_PAIR_ON_A_LINE = bytes.maketrans(b" \t\r", b"\n\n\n")
@@ -227,3 +235,51 @@ def write_exclusions(corpus: Corpus, folder: Path) -> None:
         if data.excluded.nnz:
             pairs = zip(row_ids(data.excluded).tolist(), data.excluded.indices.tolist(), strict=True)
             write_lines(folder / f"filter_labels_{split}.txt", (f"{row} {label}" for row, label in pairs))
+
+
+def read_xc_json(folder: Folder) -> Corpus:
+    """The corpus of a folder with `trn.json` and `lbl.json`."""
+    files: dict[str, FileColumns] = {}
+    for split, prefix in PREFIXES.items():
+        path = folder.find(f"{prefix}.json")
+        if path is not None:
+            files[split] = read_jsonl(path, FIELDS)
+    labels_path = folder.find("lbl.json")
+    if "train" not in files or labels_path is None:
+        missing = "trn.json" if "train" not in files else "lbl.json"
+        raise InputError(f"no {missing}", expected="trn.json and lbl.json", path=folder.path)
+    labels = read_labels(labels_path)
+    index = LabelIndex(labels, labels_path, by_position=True)
+    splits = {}
+    for split, columns in files.items():
+        data = dataset_of(columns, index)
+        excluded = read_exclusions(folder, split, len(data), len(labels))
+        splits[split] = data if excluded is None else replace(data, excluded=excluded)
+    return Corpus.of_splits(labels, splits)
+
+
+def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
+    """Write rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
+    if not len(corpus.labels):
+        raise InputError("no labels", expected="at least one, for lbl.json")
+    for split, data in corpus.splits().items():
+        write_objects(folder / f"{PREFIXES[split]}.json.gz", _rows(data))
+    labels = zip(corpus.labels.ids.to_pylist(), corpus.labels.texts.to_pylist(), strict=True)
+    rows = ({"uid": label, "title": text, "content": ""} for label, text in labels)
+    write_objects(folder / "lbl.json.gz", rows)
+    write_exclusions(corpus, folder)
+    return lost(corpus, "soft targets", "excluded pairs", "label ids", "line breaks")
+
+
+def _rows(data: Dataset) -> Iterator[dict[str, Any]]:
+    values = short_floats(data.targets.data)
+    labels, bounds = data.targets.indices.tolist(), data.targets.indptr.tolist()
+    for row, text in enumerate(data.texts.to_pylist()):
+        here = slice(bounds[row], bounds[row + 1])
+        yield {
+            "uid": str(row),
+            "title": text,
+            "content": "",
+            "target_ind": labels[here],
+            "target_rel": values[here],
+        }

@@ -1,23 +1,31 @@
-"""`train_texts.txt` and `train_labels.txt`: a text per line, and its label tokens separated by spaces.
+"""Two formats of text lines with label tokens, which have no spaces; a labels file beside them is used.
 
-`train_raw_texts.txt` is preferred if it exists: it holds the original words, the other one those that a
-tokeniser left. A labels file beside them is used.
+1. `train_texts.txt` and `train_labels.txt`: a text per line, and its tokens separated by spaces.
+   `train_raw_texts.txt` is preferred if it exists: it holds the original words, the other one those that a
+   tokeniser left.
+2. fastText's lines, `__label__shoes __label__red a pair of red shoes`: labels first, each followed by one
+   space; the rest of the line is the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+
+import pyarrow.compute as pc
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
 from tailwright.data.formats.cells import split_on_spaces
 from tailwright.data.formats.columns import FileColumns, is_integer
-from tailwright.data.formats.folder import SPLIT_NAMES, Folder
 from tailwright.data.formats.outgoing import has_own_names, lost, one_line, write_lines
-from tailwright.data.formats.source import text_lines
+from tailwright.data.formats.source import SPLIT_NAMES, Folder, numbered_lines, text_lines
 from tailwright.errors import InputError
+
+PREFIX = "__label__"
+_LINE = rf"^(?s)(?P<labels>(?:{PREFIX}\S+(?:\s|$))*)(?P<text>.*)$"
+_LOOKS_LABELLED = rf"^{PREFIX}\S"
 
 
 def read_texts_labels(folder: Folder) -> dict[str, FileColumns]:
@@ -71,3 +79,38 @@ def write_label_texts(space: LabelSpace, folder: Path) -> None:
     """`labels.txt`: the text of each label on a line."""
     if len(space):
         write_lines(folder / "labels.txt", one_line(space.texts).to_pylist())
+
+
+def read_fasttext(paths: Mapping[str, Path]) -> dict[str, FileColumns]:
+    """The splits in the given files."""
+    return split_on_spaces({split: _read(path) for split, path in paths.items()})
+
+
+def is_fasttext(path: Path) -> bool:
+    """Whether any line starts with a label."""
+    return any(text.startswith(PREFIX) for _, text in numbered_lines(path))
+
+
+def _read(path: Path) -> FileColumns:
+    fields = pc.extract_regex(text_lines(path), _LINE)
+    labels = pc.replace_substring_regex(fields.field("labels"), rf"(^|\s){PREFIX}", r"\1")
+    return FileColumns(path, fields.field("text"), labels, lambda row: row + 1)
+
+
+def write_fasttext(corpus: Corpus, folder: Path) -> tuple[str, ...]:
+    """Write lines of labels and text, and the texts of the labels as `labels.txt`."""
+    if not corpus.train.targets.nnz:
+        raise InputError(
+            "no training row has a label", expected="labels, without which lines are not fastText's"
+        )
+    tokens = [PREFIX + token for token in label_tokens(corpus.labels)]
+    shielded = False
+    for split, data in corpus.splits().items():
+        texts = one_line(data.texts)
+        shielded = shielded or pc.any(pc.match_substring_regex(texts, _LOOKS_LABELLED)).as_py()
+        # With a space before it, a text that starts like a label is not mistaken for one.
+        texts = pc.replace_substring_regex(texts, _LOOKS_LABELLED, r" \0")
+        lines = zip(token_lists(data, tokens), texts.to_pylist(), strict=True)
+        write_lines(folder / f"{split}.txt", (" ".join([*labels, text]) for labels, text in lines))
+    write_label_texts(corpus.labels, folder)
+    return (*lost(corpus), "__label__ at the start of a text") if shielded else lost(corpus)
