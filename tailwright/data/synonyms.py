@@ -24,9 +24,9 @@ from typing import TypeAlias
 import numpy as np
 
 from tailwright.data.cache import cached
-from tailwright.data.dataset import arrow_strings
+from tailwright.data.dataset import arrow_strings, frozen, text_buffers
 from tailwright.data.text.spans import word_spans
-from tailwright.data.text.words import WordTable, frozen, text_buffers
+from tailwright.data.text.words import WordTable
 from tailwright.data.wordnet import (
     PARTS,
     WordNetDatabase,
@@ -107,13 +107,6 @@ def read_exceptions(folder: Path) -> Exceptions:
         lines = read_bytes(path).decode(errors="replace").splitlines() if path.is_file() else []
         read[letter] = {form: tuple(bases) for form, *bases in map(str.split, filter(str.strip, lines))}
     return read
-
-
-def exceptions_digest(exceptions: Exceptions) -> str:
-    """A short digest, for the names of caches."""
-    return hashlib.blake2b(
-        repr(sorted((p, sorted(e.items())) for p, e in exceptions.items())).encode(), digest_size=8
-    ).hexdigest()
 
 
 def _names_by_part(wordnet: WordNetDatabase) -> dict[str, dict[str, list[str]]]:
@@ -205,8 +198,11 @@ def _arrays_of(folder: Path, variant: str, inflections: bool) -> Names:
 
 @cache
 def _digest_of(folder: Path, inflections: bool) -> str:
-    kind = f"inflected-{exceptions_digest(read_exceptions(folder))}" if inflections else "lemmas"
-    return f"{files_digest(folder)}-{kind}"
+    if not inflections:
+        return f"{files_digest(folder)}-lemmas"
+    listed = sorted((part, sorted(forms.items())) for part, forms in read_exceptions(folder).items())
+    exceptions = hashlib.blake2b(repr(listed).encode(), digest_size=8).hexdigest()
+    return f"{files_digest(folder)}-inflected-{exceptions}"
 
 
 @cache

@@ -35,9 +35,7 @@ def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> FileColumns:
 def read_quickly(path: Path, fields: Fields) -> FileColumns | None:
     """The rows by Arrow's parser, or None if the file needs the careful reader."""
     table = table_of(path, lambda rows: _row_layouts(rows, fields))
-    if table is None:
-        return None
-    return columns_from_table(table, path, fields, lambda row: row + 1)
+    return None if table is None else columns_from_table(table, path, fields)
 
 
 def read_carefully(path: Path, fields: Fields) -> FileColumns:

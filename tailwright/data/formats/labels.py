@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from tailwright.data.corpus import LabelSpace
-from tailwright.data.formats.columns import default_names, positions, text_fields
+from tailwright.data.formats.columns import default_names, line_per_row, positions, text_fields
 from tailwright.data.formats.delimited import read_cells
 from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
@@ -37,7 +37,7 @@ def read_labels(path: Path) -> LabelSpace:
     name = base_name(path.name)
     if name.endswith(".txt"):
         return numbered_space(text_lines(path))
-    line_of: Callable[[int], int] = _next_line
+    line_of: Callable[[int], int] = line_per_row
     if name.endswith((".csv", ".tsv")):
         table, line_of = read_cells(path, _COLUMNS, _is_enough)
     elif name.endswith(".parquet"):
@@ -55,10 +55,6 @@ def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
     """Labels 0, 1, 2, ... with these texts."""
     ids = positions(len(texts))
     return LabelSpace(ids, default_names(ids, texts), texts)
-
-
-def _next_line(row: int) -> int:
-    return row + 1
 
 
 def _is_enough(names: set[str]) -> bool:

@@ -9,17 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset
 from tailwright.data.formats.cells import split_on_spaces
 from tailwright.data.formats.columns import FileColumns, is_integer
-from tailwright.data.formats.outgoing import has_own_names, lost, one_line, write_lines
+from tailwright.data.formats.outgoing import has_own_names, label_lists, lost, one_line, write_lines
 from tailwright.data.formats.source import SPLIT_NAMES, Folder, numbered_lines, text_lines
 from tailwright.errors import InputError
 
@@ -45,7 +43,7 @@ def read_texts_labels(folder: Folder) -> dict[str, FileColumns]:
         if len(texts) != len(labels):
             expected = f"{len(texts)} as in {texts_path.name}"
             raise InputError(f"{len(labels)} lines", expected=expected, path=labels_path)
-        files[split] = FileColumns(labels_path, texts, labels, lambda row: row + 1)
+        files[split] = FileColumns(labels_path, texts, labels)
     return split_on_spaces(files)
 
 
@@ -54,7 +52,7 @@ def write_texts_labels(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     tokens = label_tokens(corpus.labels)
     for split, data in corpus.splits().items():
         write_lines(folder / f"{split}_texts.txt", one_line(data.texts).to_pylist())
-        write_lines(folder / f"{split}_labels.txt", (" ".join(row) for row in token_lists(data, tokens)))
+        write_lines(folder / f"{split}_labels.txt", map(" ".join, label_lists(data.targets, tokens)))
     write_label_texts(corpus.labels, folder)
     return lost(corpus)
 
@@ -66,13 +64,6 @@ def label_tokens(space: LabelSpace) -> list[str]:
     if good and all(text and not any(map(str.isspace, text)) and not is_integer(text) for text in texts):
         return texts
     return [str(column) for column in range(len(space))]
-
-
-def token_lists(data: Dataset, tokens: list[str]) -> Iterator[list[str]]:
-    """The label tokens of each row."""
-    labels = [tokens[label] for label in data.targets.indices.tolist()]
-    for start, end in pairwise(data.targets.indptr.tolist()):
-        yield labels[start:end]
 
 
 def write_label_texts(space: LabelSpace, folder: Path) -> None:
@@ -94,7 +85,7 @@ def is_fasttext(path: Path) -> bool:
 def _read(path: Path) -> FileColumns:
     fields = pc.extract_regex(text_lines(path), _LINE)
     labels = pc.replace_substring_regex(fields.field("labels"), rf"(^|\s){PREFIX}", r"\1")
-    return FileColumns(path, fields.field("text"), labels, lambda row: row + 1)
+    return FileColumns(path, fields.field("text"), labels)
 
 
 def write_fasttext(corpus: Corpus, folder: Path) -> tuple[str, ...]:
@@ -110,7 +101,7 @@ def write_fasttext(corpus: Corpus, folder: Path) -> tuple[str, ...]:
         shielded = shielded or pc.any(pc.match_substring_regex(texts, _LOOKS_LABELLED)).as_py()
         # With a space before it, a text that starts like a label is not mistaken for one.
         texts = pc.replace_substring_regex(texts, _LOOKS_LABELLED, r" \0")
-        lines = zip(token_lists(data, tokens), texts.to_pylist(), strict=True)
+        lines = zip(label_lists(data.targets, tokens), texts.to_pylist(), strict=True)
         write_lines(folder / f"{split}.txt", (" ".join([*labels, text]) for labels, text in lines))
     write_label_texts(corpus.labels, folder)
     return (*lost(corpus), "__label__ at the start of a text") if shielded else lost(corpus)

@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
+from tailwright.data.dataset import frozen, text_buffers
 from tailwright.data.text.blocks import joined, row_blocks, run_blocks
-from tailwright.data.text.words import frozen, text_buffers
 from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
 from tailwright.kernels.words import CODE_POINTS, MULTIBYTE
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailwright.data.dataset import arrow_strings
+from tailwright.data.dataset import arrow_strings, frozen, text_buffers
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
 from tailwright.kernels.words import (
     CODE_POINTS,
@@ -108,29 +108,6 @@ def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarr
     )
     documents, occurrences = np.sum(counts, axis=0)
     return documents, occurrences
-
-
-def text_buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets (rows + 1,) int64, bytes) of a column, not copied; the offsets of a slice are its own."""
-    _, offsets, values = texts.buffers()
-    return (
-        _read_only(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        if len(texts)
-        else frozen(np.zeros(1, np.int64)),
-        _read_only(values, np.uint8),
-    )
-
-
-def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
-    if buffer is None or buffer.size == 0:
-        return frozen(np.empty(0, dtype))
-    return frozen(np.frombuffer(buffer, dtype))
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """`array` made read-only: numba compiles a kernel again for writeable inputs."""
-    array.flags.writeable = False
-    return array
 
 
 @cache
