@@ -20,6 +20,7 @@ from tailwright.errors import quoted
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter, open_folder, writing
 
 _LABEL_COLUMNS = ("ids", "names", "texts")
+# The methods that made rows, for each split.
 _METHODS = TypeAdapter(dict[Literal["train", "valid", "test"], list[str]])
 
 
@@ -63,10 +64,8 @@ class LabelSpace:
     @cached_property
     def has_text(self) -> np.ndarray:
         """(labels,) bool: whether a label has a text that is not blank."""
-        filled: np.ndarray = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "").to_numpy(
-            zero_copy_only=False
-        )
-        return filled
+        filled = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "")
+        return np.asarray(filled.to_numpy(zero_copy_only=False))
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)
@@ -212,22 +211,17 @@ def load_labels(folder: FolderReader) -> LabelSpace:
 def load_corpus(folder: FolderReader) -> Corpus:
     """What `save_corpus` wrote; `DamagedFolderError` if the files do not fit together."""
     try:
-        methods = _methods(folder.json("methods.json"))
-        splits = {name: _split(folder.sub(name), methods[name]) for name in methods}
+        content = folder.json("methods.json")
+        try:
+            methods = _METHODS.validate_python(content)
+        except ValidationError:
+            raise ValueError(f"methods {quoted(content)}") from None
+        if "train" not in methods:
+            raise ValueError("no training rows")
+        splits = {str(name): _split(folder.sub(name), tuple(made)) for name, made in methods.items()}
         return Corpus.of_splits(load_labels(folder.sub("labels")), splits)
     except ValueError as problem:
         raise DamagedFolderError(str(problem), expected="a corpus", path=folder.path) from problem
-
-
-def _methods(content: object) -> dict[str, tuple[str, ...]]:
-    """The methods that made rows, for each split."""
-    try:
-        methods = _METHODS.validate_python(content)
-    except ValidationError:
-        raise ValueError(f"methods {quoted(content)}") from None
-    if "train" not in methods:
-        raise ValueError("no training rows")
-    return {split: tuple(names) for split, names in methods.items()}
 
 
 def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
@@ -238,7 +232,5 @@ def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
         folder.array("origin_codes", dtype=np.int16, shape=shape),
         methods,
     )
-    pairs = {column: folder.csr(column) for column in PAIR_COLUMNS}
-    return Dataset(
-        texts, weights=folder.array("weights", dtype=np.float32, shape=shape), origin=origin, **pairs
-    )
+    weights = folder.array("weights", dtype=np.float32, shape=shape)
+    return Dataset(texts, weights=weights, origin=origin, **{name: folder.csr(name) for name in PAIR_COLUMNS})

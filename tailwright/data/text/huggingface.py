@@ -41,7 +41,8 @@ class HuggingFaceTokenizer:
         content = json.loads(tokenizer.to_str())
         # A copy, since another user of the same object may set its truncation to something else.
         self._tokenizer = Tokenizer.from_str(json.dumps({**content, "truncation": None, "padding": None}))
-        self._padding, self._padding_id = _padding_token(content, self._tokenizer, padding, source)
+        # padding_id fills a row after its last token.
+        self._padding, self.padding_id = _padding_token(content, self._tokenizer, padding, source)
         self._if_empty = _unknown_id(content["model"], self._tokenizer)
         self._lock = Lock()
 
@@ -53,11 +54,6 @@ class HuggingFaceTokenizer:
         if padding is None and tokenizer.padding is None:
             padding = _padding_beside(Path(folder))
         return HuggingFaceTokenizer(tokenizer, padding, source=str(path))
-
-    @property
-    def padding_id(self) -> int:
-        """The id that fills a row after its last token."""
-        return self._padding_id
 
     @cached_property
     def size(self) -> int:

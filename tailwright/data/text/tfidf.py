@@ -60,9 +60,9 @@ class TfIdf:
         object.__setattr__(self, "idf", idf)
 
     @staticmethod
-    def fit(texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None) -> TfIdf:
+    def fit(texts: Texts, settings: TfIdfSettings | None = None) -> TfIdf:
         """The columns and inverse document frequencies of these texts."""
-        return _fitted(tokenise(texts, threads=threads), settings, threads)[0]
+        return _fitted(tokenise(texts), settings, None)[0]
 
     @staticmethod
     def fit_transform(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -53,38 +54,32 @@ class WordVocabulary:
     """
 
     vocabulary: pa.LargeStringArray  # the word of id i is vocabulary[i - 2]
+    padding_id: ClassVar[int] = PADDING  # fills a row after its last token
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vocabulary", arrow_strings(self.vocabulary))
 
     @staticmethod
-    def build(
-        texts: Texts, settings: WordVocabularySettings | None = None, *, threads: int | None = None
-    ) -> WordVocabulary:
+    def build(texts: Texts, settings: WordVocabularySettings | None = None) -> WordVocabulary:
         """The vocabulary of the training texts; words of equal document frequency are in code point order."""
         settings = settings or WordVocabularySettings()
-        tokens = tokenise(texts, threads=threads)
-        documents, _ = word_counts(tokens, threads=threads)
+        tokens = tokenise(texts)
+        documents, _ = word_counts(tokens)
         order = np.argsort(-documents, kind="stable")
         enough = int(np.count_nonzero(documents >= settings.min_count))
         kept = order[: min(enough, settings.max_words - RESERVED)]
         return WordVocabulary(tokens.vocabulary.take(pa.array(kept)))
 
     @property
-    def padding_id(self) -> int:
-        """The id that fills a row after its last token."""
-        return PADDING
-
-    @property
     def size(self) -> int:
         """How many rows an embedding table needs."""
         return len(self.vocabulary) + RESERVED
 
-    def rows(self, texts: Texts, max_length: int, *, threads: int | None = None) -> TokenRows:
+    def rows(self, texts: Texts, max_length: int) -> TokenRows:
         """The ids of each text's first `max_length` words; a text without words becomes one unknown word."""
         if max_length < 1:
             raise ValueError(f"max_length must be >= 1, got {max_length}")
-        tokens = tokenise(texts, self._table, threads=threads)
+        tokens = tokenise(texts, self._table)
         ids = np.where(tokens.ids < 0, np.int32(UNKNOWN), tokens.ids + np.int32(RESERVED))
         return cut_rows(ids, tokens.offsets, max_length, padding=PADDING, if_empty=UNKNOWN)
 
@@ -121,15 +116,10 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
         return drawn
     places, table = _known(vocabulary, width, source)
     known = table.shape[1]
-    if not len(places):
-        return drawn
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
     share = np.float32(1 if known == width else 0.5**0.5)
-    drawn[places, :known] = share * table / np.maximum(lengths, np.float32(1e-12))
-    if known < width:
-        rest = drawn[places, known:]
-        lengths = np.linalg.norm(rest, axis=1, keepdims=True)
-        drawn[places, known:] = share * rest / np.maximum(lengths, np.float32(1e-12))
+    for columns, part in ((slice(known), table), (slice(known, width), drawn[places, known:])):
+        lengths = np.linalg.norm(part, axis=1, keepdims=True)
+        drawn[places, columns] = share * part / np.maximum(lengths, np.float32(1e-12))
     return drawn
 
 
