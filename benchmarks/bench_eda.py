@@ -97,7 +97,7 @@ def main() -> None:
     from tailwright.augmentation.wordnet import OPERATIONS
     from tailwright.data.dataset import arrow_strings
     from tailwright.data.synonyms import wordnet_arrays
-    from tailwright.data.text.spans import spaced_words, word_spans
+    from tailwright.data.text.words import spaced_words, word_spans
     from tailwright.streams import stream_key
 
     columns = {}

@@ -25,8 +25,7 @@ import numpy as np
 
 from tailwright.data.cache import cached
 from tailwright.data.dataset import arrow_strings, frozen, text_buffers
-from tailwright.data.text.spans import word_spans
-from tailwright.data.text.words import WordTable
+from tailwright.data.text.words import WordTable, word_spans
 from tailwright.data.wordnet import (
     PARTS,
     WordNetDatabase,
@@ -113,10 +112,8 @@ def _names_by_part(wordnet: WordNetDatabase) -> dict[str, dict[str, list[str]]]:
     """Part of speech -> one-word lemma -> names in its synsets, commonest sense first."""
     names: dict[str, dict[str, list[str]]] = {part: {} for part in PARTS}
     for entry, word in enumerate(wordnet.entries):
-        if "_" in word:
-            continue
         senses = wordnet.senses_of(entry)
-        if senses:
+        if senses and "_" not in word:
             part = wordnet.ids[senses[0]][0]
             names[part][word] = [name for synset in senses for name in wordnet.names(synset)]
     return names

@@ -12,8 +12,8 @@ from strategies import texts as any_texts
 from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.data.dataset import arrow_strings, text_buffers
 from tailwright.data.synonyms import synonym_arrays
-from tailwright.data.text.spans import character_class, character_classes, spaced_words, word_spans
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
+from tailwright.data.text.words import character_class, character_classes, spaced_words, word_spans
 from tailwright.kernels.draws import coins
 from tailwright.kernels.spans import find_spans
 from tailwright.streams import stream, stream_key

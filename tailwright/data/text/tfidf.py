@@ -77,14 +77,12 @@ class TfIdf:
         return self._weighted(tokenise(texts, self._table, threads=threads), threads)
 
     def save(self, folder: FolderWriter) -> None:
-        """Write settings, vocabulary and frequencies."""
         folder.json("tfidf.json", asdict(self.settings))
         folder.strings("vocabulary", self.vocabulary)
         folder.array("idf", self.idf)
 
     @staticmethod
     def load(folder: FolderReader) -> TfIdf:
-        """What `save` wrote."""
         settings = folder.json("tfidf.json")
         vocabulary = folder.strings("vocabulary")
         idf = folder.array("idf", dtype=np.float64, shape=(None,))

@@ -84,12 +84,10 @@ class WordVocabulary:
         return cut_rows(ids, tokens.offsets, max_length, padding=PADDING, if_empty=UNKNOWN)
 
     def save(self, folder: FolderWriter) -> None:
-        """Write the words."""
         folder.strings("words", self.vocabulary)
 
     @staticmethod
     def load(folder: FolderReader) -> WordVocabulary:
-        """What `save` wrote."""
         loaded = WordVocabulary(folder.strings("words"))
         try:
             _ = loaded._table
@@ -182,9 +180,8 @@ def _text_table(path: Path, wanted: dict[str, int]) -> tuple[np.ndarray, np.ndar
                 if word in wanted:
                     places[wanted[word]] = _numbers(values, path, number)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(
-            f"cannot be read ({error})", expected="a table of word vectors", path=path
-        ) from error
+        problem = f"cannot be read ({error})"
+        raise InputError(problem, expected="a table of word vectors", path=path) from error
     table = np.array(list(places.values()), dtype=np.float32).reshape(len(places), width or 0)
     return np.array(list(places), dtype=np.int64), table
 
