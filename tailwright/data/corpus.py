@@ -58,7 +58,6 @@ class LabelSpace:
 
     @cached_property
     def index_of_id(self) -> dict[str, int]:
-        """Column of each id."""
         return {label: column for column, label in enumerate(self.ids.to_pylist())}
 
     @cached_property
@@ -183,7 +182,6 @@ def corpus_from_lists(
 
 
 def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
-    """Write `corpus` into `folder`."""
     splits = corpus.splits()
     folder.json("methods.json", {name: list(split.origin.methods) for name, split in splits.items()})
     save_labels(folder.sub("labels"), corpus.labels)
@@ -198,7 +196,6 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
 
 
 def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
-    """Write ids, names and texts."""
     for column in _LABEL_COLUMNS:
         folder.strings(column, getattr(labels, column))
 

@@ -217,8 +217,7 @@ class Dataset:
 
 def share_of(rows: int, fraction: float | Fraction) -> int:
     """floor(fraction x rows) in exact arithmetic: 29 % of 100 rows is 29, not 28."""
-    exact = fraction if isinstance(fraction, Fraction) else Fraction(str(fraction))
-    return int(rows * exact)
+    return int(rows * Fraction(str(fraction)))
 
 
 def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:

@@ -74,7 +74,6 @@ def demo_corpus(size: int | None = None, seed: int = 0) -> Corpus:
 
 
 def build_demo(wordnet: WordNetDatabase, size: int | None, seed: int) -> Corpus:
-    """Build the corpus from a parsed WordNet."""
     related = related_synsets(wordnet)
     if size is not None:
         related = _cut_down(related, size, seed)
@@ -170,16 +169,14 @@ def _names(wordnet: WordNetDatabase) -> pa.LargeStringArray:
     """
     firsts = [wordnet.lemmas[start] for start in wordnet.lemma_starts[:-1]]
     lowered = [first.lower() for first in firsts]
+    shared = Counter(lowered)
     sense = np.zeros(len(wordnet), dtype=np.int64)
     for entry, word in enumerate(wordnet.entries):
         for number, synset in enumerate(wordnet.senses_of(entry), start=1):
             if lowered[synset] == word:
                 sense[synset] = number
-    shared = Counter(lowered)
-    names = [
-        first.replace("_", " ")
-        if shared[first.lower()] == 1
-        else f"{first.replace('_', ' ')} ({PART_NAMES[synset[0]]} {number})"
-        for first, synset, number in zip(firsts, wordnet.ids, sense.tolist(), strict=True)
-    ]
+    names = [first.replace("_", " ") for first in firsts]
+    for row, label in enumerate(wordnet.ids):
+        if shared[lowered[row]] > 1:
+            names[row] += f" ({PART_NAMES[label[0]]} {sense[row]})"
     return pa.array(names, type=pa.large_string())

@@ -173,15 +173,14 @@ def draw_in_terminal(counts: np.ndarray, width: int = 60, height: int = 12) -> s
     # Heights in eighths of a line; a label with one row still shows as the lowest bar.
     level = np.log(curve[ranks - 1]) / top if top > 0 else np.ones(len(ranks))
     eighths = np.maximum((level * height * 8).round().astype(int), 1)
-    margin = len(f"{curve[0]:,}")
+    most = f"{curve[0]:,}"
+    margin = len(most)
     lines = []
     for line in range(height, 0, -1):
         filled = np.clip(eighths - (line - 1) * 8, 0, 8)
         bars = "".join(" ▁▂▃▄▅▆▇█"[n] for n in filled).rstrip()
-        tick = f"{curve[0]:,}" if line == height else "1" if line == 1 else ""
+        tick = most if line == height else "1" if line == 1 else ""
         lines.append(f"{tick:>{margin}} ┤{bars}")
     lines.append(f"{'':>{margin}} └{'─' * width}")
-    last = f"{len(curve):,}"
-    axis = f"1{last:>{width - 1}}"
-    lines.append(f"{'':>{margin}}  {axis}  label rank (log), rows per label (log)")
+    lines.append(f"{'':>{margin}}  1{len(curve):>{width - 1},}  label rank (log), rows per label (log)")
     return "\n".join(lines)

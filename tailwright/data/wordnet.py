@@ -167,8 +167,7 @@ def load_wordnet(folder: Path) -> WordNetDatabase:
             entries.append(entry)
             senses += rows
             sense_starts.append(len(senses))
-    synsets.check_listed(senses, folder)
-    return WordNetDatabase(
+    wordnet = WordNetDatabase(
         ids=list(synsets.place),
         kinds=synsets.kinds,
         lemmas=synsets.lemmas,
@@ -181,6 +180,8 @@ def load_wordnet(folder: Path) -> WordNetDatabase:
         senses=senses,
         sense_starts=sense_starts,
     )
+    _check_listed(wordnet, folder)
+    return wordnet
 
 
 class _Synsets:
@@ -240,28 +241,24 @@ class _Synsets:
         self.lemma_starts.append(len(self.lemmas))
 
     def resolved_targets(self) -> np.ndarray:
-        rows = [self.place.get(synset, -1) for synset in self.pointed_ids]
-        targets = np.array(rows, dtype=np.int32)
+        targets = np.array([self.place.get(synset, -1) for synset in self.pointed_ids], dtype=np.int32)
         lost = np.flatnonzero(targets < 0)
         if len(lost):
             path, number = self.lines[self.sources[lost[0]]]
-            raise InputError(
-                f"a pointer to {self.pointed_ids[lost[0]]}, which is in no data file", path=path, line=number
-            )
+            problem = f"a pointer to {self.pointed_ids[lost[0]]}, which is in no data file"
+            raise InputError(problem, path=path, line=number)
         return targets
 
-    def check_listed(self, senses: list[int], folder: Path) -> None:
-        """Refuse index files that omit a word of a synset: its sense number would be lost."""
-        listed = np.bincount(senses, minlength=len(self.place))
-        starts = self.lemma_starts
-        for row, synset in enumerate(self.place):
-            words = len({name.lower() for name in self.lemmas[starts[row] : starts[row + 1]]})
-            if listed[row] != words:
-                raise InputError(
-                    f"synset {synset} is listed {listed[row]} times",
-                    expected=f"{words}, once for each of its lemmas",
-                    path=folder / f"index.{PARTS[synset[0]]}",
-                )
+
+def _check_listed(wordnet: WordNetDatabase, folder: Path) -> None:
+    """Refuse index files that omit a word of a synset: its sense number would be lost."""
+    listed = np.bincount(wordnet.senses, minlength=len(wordnet))
+    for row, synset in enumerate(wordnet.ids):
+        words = len({name.lower() for name in wordnet.names(row)})
+        if listed[row] != words:
+            problem = f"synset {synset} is listed {listed[row]} times"
+            expected = f"{words}, once for each of its lemmas"
+            raise InputError(problem, expected=expected, path=folder / f"index.{PARTS[synset[0]]}")
 
 
 def _index_entries(path: Path, letter: str, place: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
@@ -299,7 +296,6 @@ def data_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of `path`; an `InputError` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as problem:

@@ -46,7 +46,6 @@ class Fields:
     relevance: str = "relevance"
 
     def names(self) -> tuple[str, ...]:
-        """All fields that a row may have."""
         texts = ("text", "title", "content")
         return *texts, self.labels, self.relevance, "weight", "self", "exclude", "ignore", "origin"
 
@@ -73,7 +72,6 @@ class References:
     unique: list[Reference] | None = None
 
     def row_of(self, position: int) -> int:
-        """The row of the reference at `position`."""
         return int(np.searchsorted(self.offsets, position, side="right") - 1)
 
     def rows(self) -> np.ndarray:
@@ -85,7 +83,6 @@ class References:
         return code if self.unique is None else self.unique[code]
 
     def distinct(self) -> list[Reference]:
-        """Each reference once."""
         return np.unique(self.codes).tolist() if self.unique is None else self.unique
 
     def integers(self) -> References:
@@ -131,7 +128,6 @@ class FileColumns:
     origin: Origin | None = None
 
     def error(self, row: int, problem: str, expected: str) -> InputError:
-        """An error that names the line of a row."""
         return InputError(problem, expected=expected, path=self.path, line=self.line_of(row))
 
     def references(self) -> list[References]:

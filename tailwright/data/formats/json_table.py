@@ -164,9 +164,8 @@ class _GrowingNumbers:
         self._data += memoryview(chunk.to_numpy()).cast("B")
 
     def build(self) -> pa.Array:
-        return pa.Array.from_buffers(
-            self._kind, len(self._data) * 8 // self._kind.bit_width, [None, pa.py_buffer(self._data)]
-        )
+        count = len(self._data) * 8 // self._kind.bit_width
+        return pa.Array.from_buffers(self._kind, count, [None, pa.py_buffer(self._data)])
 
 
 class _GrowingStrings:
@@ -180,10 +179,8 @@ class _GrowingStrings:
         self._data += data[offsets[0] : offsets[-1]].data
 
     def build(self) -> pa.LargeStringArray:
-        offsets = np.concatenate(self._offsets)
-        return pa.LargeStringArray.from_buffers(
-            len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(self._data)
-        )
+        offsets, data = np.concatenate(self._offsets), pa.py_buffer(self._data)
+        return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), data)
 
 
 class _GrowingLists:

@@ -81,8 +81,7 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
         if not lines:
             columns = {name: [] for name in _COLUMNS if name in row}
             if not _is_enough(set(columns)):
-                problem = f"the fields {', '.join(row) or 'of other names'}"
-                raise check.error(problem, _EXPECTED)
+                raise check.error(f"the fields {', '.join(row) or 'of other names'}", _EXPECTED)
         for name, column in columns.items():
             value = row.get(name)
             if name in _IDS:
@@ -98,10 +97,8 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
 
 def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelSpace:
     present = table.column_names
-    if "id" in present or "uid" in present:
-        ids = _ids(whole(table["id" if "id" in present else "uid"]), path, line_of)
-    else:
-        ids = positions(len(table))
+    key = next((name for name in _IDS if name in present), None)
+    ids = positions(len(table)) if key is None else _ids(whole(table[key]), path, line_of)
     strings = {name: _strings(table, name, path) for name in present if name not in _IDS}
     fields = text_fields(present) or ("name",)
     texts = strings[fields[0]]

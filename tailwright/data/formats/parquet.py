@@ -93,9 +93,8 @@ def _table(data: Dataset, items: pa.Array) -> pa.Table:
             columns[name] = _lists(pairs, items)
     if "origin" in written:
         methods = pa.array(data.origin.methods, pa.large_string()).take(pa.array(data.origin.codes))
-        columns["origin"] = pa.StructArray.from_arrays(
-            [pa.array(data.origin.rows), methods], ["row", "method"]
-        )
+        fields = [pa.array(data.origin.rows), methods]
+        columns["origin"] = pa.StructArray.from_arrays(fields, ["row", "method"])
     return pa.table(columns)
 
 

@@ -109,14 +109,11 @@ class LabelIndex:
         if reference in self.shared_names:
             problem = f"label name {quoted(reference)}, which two labels share"
             return problem, "a name of one label, or an id"
-        near = self._near_name(reference)
-        hint = "" if near is None else f"; did you mean {near!r}?"
-        return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
-
-    def _near_name(self, name: str) -> str | None:
         # Comparing with each of a million names would take minutes.
-        similar = [n for n in self._index_of_name if abs(len(n) - len(name)) <= 2][:50_000]
-        return next(iter(difflib.get_close_matches(name, similar, n=1)), None)
+        similar = [name for name in self._index_of_name if abs(len(name) - len(reference)) <= 2][:50_000]
+        near = difflib.get_close_matches(reference, similar, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
 
 
 def dataset_of(columns: FileColumns, index: LabelIndex) -> Dataset:

@@ -126,7 +126,6 @@ class RowBuilder:
         self.origin_methods: list[str] = []
 
     def add(self, row: Any, line: int) -> None:
-        """Check a row and add it."""
         self.values.line = line
         if not isinstance(row, dict):
             raise self.values.wrong("a row", row, "an object with text and labels")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,10 +31,7 @@ class Folder:
 
     @staticmethod
     def at(path: Path) -> Folder:
-        try:
-            return Folder(path, frozenset(entry.name for entry in path.iterdir()))
-        except OSError as error:
-            raise unreadable(path, error) from error
+        return Folder(path, frozenset(entry.name for entry in path.iterdir()))
 
     def find(self, *names: str) -> Path | None:
         """The one file with one of these names, compressed or not; an `InputError` if there are two."""
@@ -83,7 +81,6 @@ def opened(path: Path) -> Iterator[pa.NativeFile]:
 
 
 def unreadable(path: Path, error: Exception) -> InputError:
-    """The error for a file that could not be read."""
     if isinstance(error, PermissionError):
         return InputError("no permission to read it", expected="a readable file", path=path)
     if isinstance(error, FileNotFoundError):
@@ -111,8 +108,10 @@ def empty_file(path: Path) -> InputError:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, text without line end) of each line. An error names the line of invalid UTF-8."""
     with opened(path) as stream:
-        for number, raw in enumerate(_raw_lines(stream), 1):
-            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+        for number, raw in enumerate(io.BufferedReader(stream, _CHUNK), 1):
+            line = raw.removesuffix(b"\n")
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -120,15 +119,6 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 expected = "UTF-8; convert the file, for instance with iconv"
                 raise InputError(problem, expected=expected, path=path, line=number) from error
             yield number, text.removesuffix("\r")
-
-
-def _raw_lines(stream: pa.NativeFile) -> Iterator[bytes]:
-    rest = b""
-    while chunk := stream.read(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
 
 
 def text_lines(path: Path) -> pa.LargeStringArray:

@@ -54,7 +54,6 @@ def columns_from_table(table: pa.Table, path: Path, fields: Fields) -> FileColum
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks or [pa.array([], type=column.type)])

@@ -91,9 +91,8 @@ def _read(path: Path) -> FileColumns:
 def write_fasttext(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     """Write lines of labels and text, and the texts of the labels as `labels.txt`."""
     if not corpus.train.targets.nnz:
-        raise InputError(
-            "no training row has a label", expected="labels, without which lines are not fastText's"
-        )
+        expected = "labels, without which lines are not fastText's"
+        raise InputError("no training row has a label", expected=expected)
     tokens = [PREFIX + token for token in label_tokens(corpus.labels)]
     shielded = False
     for split, data in corpus.splits().items():
