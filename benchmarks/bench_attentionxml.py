@@ -90,8 +90,7 @@ def settings_of_ours(asked: dict[str, Any]) -> dict[str, Any]:
 
 def hand_over(corpus: Corpus, asked: dict[str, Any]) -> None:
     """What both sides read."""
-    from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
-    from tailwright.data.text.word_vectors import word_table
+    from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings, word_table
     from tailwright.data.text.words import split_words
 
     shutil.rmtree(FOLDER, ignore_errors=True)

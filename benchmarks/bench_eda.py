@@ -40,7 +40,7 @@ def nltk_data(folder: Path) -> Path:
     NLTK finds a synset by its place in a file, which holds only with the line ends of the original.
     """
     from tailwright.data.text.stop_words import ENGLISH
-    from tailwright.data.wordnet_files import find_wordnet
+    from tailwright.data.wordnet import find_wordnet
 
     target = folder / "corpora" / "wordnet"
     target.mkdir(parents=True)
@@ -71,8 +71,7 @@ def peer(release: str, texts: dict[str, list[str]], words: list[str], seconds: f
 def agreement(words: list[str], theirs: dict[str, list[str]]) -> dict[str, int]:
     """Words by whether both have the same names of one word for them, names in other capitals left out."""
     from tailwright.data.synonyms import inflected_synonyms, read_exceptions
-    from tailwright.data.wordnet import load_wordnet
-    from tailwright.data.wordnet_files import find_wordnet
+    from tailwright.data.wordnet import find_wordnet, load_wordnet
 
     table = inflected_synonyms(load_wordnet(find_wordnet()), read_exceptions(find_wordnet()))
     same = 0
@@ -97,8 +96,8 @@ def main() -> None:
     from tailwright.augmentation.shared.edits import EditSettings, edited_texts
     from tailwright.augmentation.wordnet import OPERATIONS
     from tailwright.data.dataset import arrow_strings
-    from tailwright.data.synonym_table import wordnet_arrays
-    from tailwright.data.text.spans import spaced_words, word_spans
+    from tailwright.data.synonyms import wordnet_arrays
+    from tailwright.data.text.words import spaced_words, word_spans
     from tailwright.streams import stream_key
 
     columns = {}

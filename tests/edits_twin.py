@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from tailwright.data.text.spans import word_spans
+from tailwright.data.text.words import word_spans
 from tailwright.streams import stream
 
 # Words of the tests' own small WordNet, with all that a name may be.

@@ -65,7 +65,7 @@ def inspect(
 
 def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) -> None:
     """The report for people: splits, labels, the curve, what is odd."""
-    from tailwright.data.rank_frequency import draw_in_terminal
+    from tailwright.data.inspect import draw_in_terminal
 
     out.text(name)
     out.table(SPLIT_HEADER, split_rows(report))
@@ -110,7 +110,7 @@ def label_rows(report: CorpusReport) -> list[list[str]]:
 
 def rank_plot(counts: np.ndarray) -> Plot:
     """The rank-frequency curve of labels on so many training rows, with head, torso and tail shaded."""
-    from tailwright.data.rank_frequency import rank_frequency
+    from tailwright.data.inspect import rank_frequency
     from tailwright.labels import head_torso_tail
     from tailwright.study.page.svg import Band, log_log_curve
 

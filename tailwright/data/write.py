@@ -16,12 +16,10 @@ from pathlib import Path
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.formats.delimited import write_delimited
-from tailwright.data.formats.fasttext import write_fasttext
 from tailwright.data.formats.jsonl import write_jsonl
 from tailwright.data.formats.parquet import write_parquet
-from tailwright.data.formats.texts_labels import write_texts_labels
-from tailwright.data.formats.xc import write_xc
-from tailwright.data.formats.xc_json import write_xc_json
+from tailwright.data.formats.token_lines import write_fasttext, write_texts_labels
+from tailwright.data.formats.xc import write_xc, write_xc_json
 from tailwright.errors import InputError
 from tailwright.registry import unknown
 from tailwright.store.errors import errors_of_writing

@@ -25,8 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scipy import sparse
 
 from tailwright import __version__
-from tailwright.data.corpus import LabelSpace
-from tailwright.data.corpus_folder import load_labels, save_labels
+from tailwright.data.corpus import LabelSpace, load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK

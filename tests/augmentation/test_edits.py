@@ -14,7 +14,7 @@ from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data.corpus import corpus_from_lists
 from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.synonym_table import synonym_arrays
+from tailwright.data.synonyms import synonym_arrays
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
 from tailwright.errors import InputError
 from tailwright.streams import stream_key

@@ -12,7 +12,7 @@ from scipy import stats
 
 from tailwright.augmentation.shared.edits import EditSettings, edited_texts
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.synonym_table import synonym_arrays
+from tailwright.data.synonyms import synonym_arrays
 from tailwright.data.text.stop_words import ENGLISH
 from tailwright.streams import stream_key
 

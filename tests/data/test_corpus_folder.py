@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from strategies import corpora
 
-from tailwright.data.corpus import Corpus, corpus_from_lists
-from tailwright.data.corpus_folder import load_corpus, save_corpus
+from tailwright.data.corpus import Corpus, corpus_from_lists, load_corpus, save_corpus
 from tailwright.store import DamagedFolderError, open_folder, writing
 
 

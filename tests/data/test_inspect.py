@@ -15,9 +15,8 @@ from tailwright.cli import run
 from tailwright.cli.inspect import rank_plot
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.inspect import word_counts
+from tailwright.data.inspect import draw_in_terminal, word_counts
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.data.rank_frequency import draw_in_terminal
 
 
 def test_figures_of_a_corpus_made_by_hand():

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary
-from tailwright.data.text.word_vectors import word_table
+from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary, word_table
 from tailwright.encoders.bilstm import BiLstm
 from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.settings import BiLstmSettings, TextCnnSettings

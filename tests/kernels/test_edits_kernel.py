@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from strategies import texts as any_texts
 
 from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
-from tailwright.data.dataset import arrow_strings
-from tailwright.data.synonym_table import synonym_arrays
-from tailwright.data.text.spans import character_class, character_classes, spaced_words, word_spans
+from tailwright.data.dataset import arrow_strings, text_buffers
+from tailwright.data.synonyms import synonym_arrays
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
-from tailwright.data.text.words import text_buffers
+from tailwright.data.text.words import character_class, character_classes, spaced_words, word_spans
 from tailwright.kernels.draws import coins
 from tailwright.kernels.spans import find_spans
 from tailwright.streams import stream, stream_key

@@ -50,7 +50,7 @@ def test_a_method_that_needs_label_texts_is_no_contender_without_them():
 def test_a_method_that_needs_wordnet_is_no_contender_without_it(monkeypatch):
     corpus = tiny_corpus(20)
     assert {"eda", "wordnet"} <= {c.method for c in contenders_for("linear", corpus)}
-    monkeypatch.setattr("tailwright.data.wordnet_files._usual_folders", lambda: iter([]))
+    monkeypatch.setattr("tailwright.data.wordnet._usual_folders", lambda: iter([]))
     monkeypatch.delenv("TAILWRIGHT_WORDNET", raising=False)
     assert {c.method for c in contenders_for("linear", corpus)}.isdisjoint({"eda", "wordnet"})
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tailwright.data.text import word_vectors as module
-from tailwright.data.text.word_vectors import word_vectors
+from tailwright.data.text import vocabulary as module
+from tailwright.data.text.vocabulary import word_vectors
 from tailwright.errors import InputError
 
 WORDS = pa.array(["bridge", "hat", "red"], pa.large_string())

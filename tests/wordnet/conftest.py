@@ -10,8 +10,7 @@ from small_wordnet import write_wordnet
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.demo import build_demo
-from tailwright.data.wordnet import WordNetDatabase, load_wordnet
-from tailwright.data.wordnet_files import find_wordnet
+from tailwright.data.wordnet import WordNetDatabase, find_wordnet, load_wordnet
 
 
 @pytest.fixture

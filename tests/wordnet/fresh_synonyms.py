@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwright.data.synonym_table import _arrays_of, _digest_of, wordnet_arrays
+from tailwright.data.synonyms import _arrays_of, _digest_of, wordnet_arrays
 from tailwright.kernels.edits import Names
 
 

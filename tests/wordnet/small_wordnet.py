@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailwright.data.wordnet_files import PARTS
+from tailwright.data.wordnet import PARTS
 
 LICENCE = "  1 This stands where the licence stands.  \n  2   \n"
 

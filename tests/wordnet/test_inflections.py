@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 from fresh_synonyms import fresh_arrays, same_arrays
 
-from tailwright.data.synonym_table import no_synonyms, synonym_arrays
-from tailwright.data.synonyms import Synonyms, build_synonyms, inflected_synonyms, read_exceptions
-from tailwright.data.wordnet import WordNetDatabase, load_wordnet
-from tailwright.data.wordnet_files import find_wordnet
+from tailwright.data.synonyms import (
+    Synonyms,
+    build_synonyms,
+    inflected_synonyms,
+    no_synonyms,
+    read_exceptions,
+    synonym_arrays,
+)
+from tailwright.data.wordnet import WordNetDatabase, find_wordnet, load_wordnet
 
 
 @pytest.fixture(scope="module")

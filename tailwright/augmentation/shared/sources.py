@@ -11,7 +11,7 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
-from tailwright.data.text.spans import spaced_words
+from tailwright.data.text.words import spaced_words
 from tailwright.errors import InputError, quoted
 from tailwright.kernels.draws import coins
 from tailwright.settings import Settings, setting

@@ -1,4 +1,4 @@
-"""File formats, one module each, with reader and writer.
+"""File formats, one module for each or for two that are alike, with reader and writer.
 
 A reader turns a file into unresolved `columns.FileColumns`; `resolve` turns the label references of all
 splits into one `LabelSpace` and `Dataset`s. `jsonl` and `parquet` read whole columns (`table`) where they

@@ -31,7 +31,7 @@ from tailwright.data.formats.columns import (
     is_integer,
 )
 from tailwright.data.formats.outgoing import used_labels
-from tailwright.data.formats.values import Values, parse_json
+from tailwright.data.formats.rows import Values, parse_json
 from tailwright.errors import InputError
 
 DELIMITERS = ("|", ";", ",")
@@ -90,11 +90,6 @@ def delimiter_of(columns: Sequence[Cells]) -> str | None:
     return " " if all(_all_match(cells, _INTEGERS) for cells in columns) else None
 
 
-def trimmed(tokens: Cells) -> Cells:
-    """Tokens without surrounding spaces."""
-    return pc.utf8_trim_whitespace(tokens)
-
-
 def looks_like_json(cells: Cells) -> pa.BooleanArray:
     return pc.match_substring_regex(cells, _JSON)
 
@@ -134,15 +129,13 @@ def _tokens(cells: Cells, delimiter: str | None) -> _Tokens:
     if delimiter is None:
         lengths, values = np.ones(len(cells), dtype=np.int64), cells
     else:
-        split = (
-            pc.split_pattern_regex(cells, r"\s+") if delimiter == " " else pc.split_pattern(cells, delimiter)
-        )
+        by_spaces = delimiter == " "
+        split = pc.split_pattern_regex(cells, r"\s+") if by_spaces else pc.split_pattern(cells, delimiter)
         lengths, values = pc.list_value_length(split).to_numpy(zero_copy_only=False), split.flatten()
-    values = trimmed(values)
+    values = pc.utf8_trim_whitespace(values)
     filled = pc.not_equal(values, "")
     rows = np.repeat(np.arange(len(cells)), lengths)[filled.to_numpy(zero_copy_only=False)]
-    offsets = np.zeros(len(cells) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(cells)), out=offsets[1:])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(cells)))])
     return _Tokens(offsets, values.filter(filled))
 
 
@@ -189,8 +182,7 @@ def _relevance(file: FileColumns, labels: References) -> Numbers:
     tokens = _tokens(pc.replace_substring_regex(cells, r"[\[\]|;,]", " "), " ")
     rows = np.repeat(np.arange(len(cells)), np.diff(tokens.offsets))
     values = numbers_of(tokens.values, pa.float64(), "relevance", file, rows.tolist())
-    given = np.diff(tokens.offsets)
-    wanted = np.diff(labels.offsets)
+    given, wanted = np.diff(tokens.offsets), np.diff(labels.offsets)
     counts = np.where(given == 0, wanted, given)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     filled = np.ones(offsets[-1])
@@ -230,7 +222,7 @@ def cell_writer(corpus: Corpus, references: Sequence[Reference]) -> Callable[[li
     tokens = pa.array([str(reference) for reference in used], type=pa.large_string())
     names = [reference for reference in used if isinstance(reference, str)]
     plain = (
-        trimmed(tokens).equals(tokens)
+        pc.utf8_trim_whitespace(tokens).equals(tokens)
         and not any(name == "" or is_integer(name) for name in names)
         and not pc.any(looks_like_json(tokens)).as_py()
     )

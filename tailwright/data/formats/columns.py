@@ -45,6 +45,10 @@ class Fields:
     labels: str = "labels"
     relevance: str = "relevance"
 
+    def names(self) -> tuple[str, ...]:
+        texts = ("text", "title", "content")
+        return *texts, self.labels, self.relevance, "weight", "self", "exclude", "ignore", "origin"
+
 
 ROW_FIELDS = Fields()
 
@@ -68,7 +72,6 @@ class References:
     unique: list[Reference] | None = None
 
     def row_of(self, position: int) -> int:
-        """The row of the reference at `position`."""
         return int(np.searchsorted(self.offsets, position, side="right") - 1)
 
     def rows(self) -> np.ndarray:
@@ -80,18 +83,17 @@ class References:
         return code if self.unique is None else self.unique[code]
 
     def distinct(self) -> list[Reference]:
-        """Each reference once."""
         return np.unique(self.codes).tolist() if self.unique is None else self.unique
 
     def integers(self) -> References:
         """The same with integer codes if every reference is an integer, else unchanged."""
-        if self.unique is None or not all(_fits(ref) for ref in self.unique):
+        if self.unique is None or not all(isinstance(ref, int) and fits_int64(ref) for ref in self.unique):
             return self
         return References(self.offsets, np.array(self.unique, dtype=np.int64)[self.codes])
 
 
-def _fits(reference: Reference) -> bool:
-    return isinstance(reference, int) and -(2**63) <= reference < 2**63
+def fits_int64(number: int) -> bool:
+    return -(2**63) <= number < 2**63
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Numbers:
 
     offsets: np.ndarray  # (rows + 1,) int64
     values: np.ndarray  # (numbers,) float64
+
+
+def line_per_row(row: int) -> int:
+    """The line of a row in a file without a header."""
+    return row + 1
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ class FileColumns:
     path: Path
     texts: pa.LargeStringArray
     labels: References | Cells
-    line_of: Callable[[int], int]
+    line_of: Callable[[int], int] = line_per_row
     relevance: Numbers | Cells | None = None
     weight: np.ndarray | None = None  # (rows,) float64
     own: References | Cells | None = None
@@ -121,7 +128,6 @@ class FileColumns:
     origin: Origin | None = None
 
     def error(self, row: int, problem: str, expected: str) -> InputError:
-        """An error that names the line of a row."""
         return InputError(problem, expected=expected, path=self.path, line=self.line_of(row))
 
     def references(self) -> list[References]:

@@ -24,7 +24,7 @@ import pyarrow.csv
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Origin
 from tailwright.data.formats.cells import cell_writer, numbers_of
-from tailwright.data.formats.columns import FileColumns, Reference, origin_of, text_fields
+from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, Reference, origin_of, text_fields
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.source import (
     base_name,
@@ -36,24 +36,20 @@ from tailwright.data.formats.source import (
 from tailwright.data.formats.table import texts_of, whole
 from tailwright.errors import InputError, quoted
 
-ROW_COLUMNS = (
-    *("text", "title", "content", "labels", "relevance", "weight", "self", "exclude", "ignore"),
-    *("origin_row", "origin_method"),
-)
+_ORIGIN = ("origin_row", "origin_method")
 _CHUNK = 1 << 22
 _QUOTE = ord('"')
 
 
 def read_delimited(path: Path) -> FileColumns:
     """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
-    table, line_of = read_cells(path, ROW_COLUMNS, _has_text_and_labels)
-    present = set(table.column_names)
+    names = (*(name for name in ROW_FIELDS.names() if name != "origin"), *_ORIGIN)
+    table, line_of = read_cells(path, names, lambda names: bool(text_fields(names)) and "labels" in names)
 
     def cells(name: str) -> pa.LargeStringArray | None:
-        return whole(table[name]) if name in present else None
+        return whole(table[name]) if name in table.column_names else None
 
-    labels = cells("labels")
-    columns = FileColumns(path, texts_of(table), labels, line_of)
+    columns = FileColumns(path, texts_of(table), cells("labels"), line_of)
     return replace(
         columns,
         relevance=cells("relevance"),
@@ -61,12 +57,8 @@ def read_delimited(path: Path) -> FileColumns:
         own=cells("self"),
         exclude=cells("exclude"),
         ignore=cells("ignore"),
-        origin=_origin(cells("origin_row"), cells("origin_method"), columns),
+        origin=_origin(cells(_ORIGIN[0]), cells(_ORIGIN[1]), columns),
     )
-
-
-def _has_text_and_labels(names: set[str]) -> bool:
-    return bool(text_fields(names)) and "labels" in names
 
 
 def _weights(cells: pa.LargeStringArray | None, columns: FileColumns) -> np.ndarray | None:
@@ -77,7 +69,7 @@ def _weights(cells: pa.LargeStringArray | None, columns: FileColumns) -> np.ndar
     weights = np.ones(len(cells))
     numbers = cells.filter(pa.array(given))
     weights[given] = numbers_of(numbers, pa.float64(), "weight", columns, np.flatnonzero(given).tolist())
-    return None if bool(np.all(weights == 1)) else weights
+    return weights
 
 
 def _origin(
@@ -102,15 +94,14 @@ def read_cells(
     if repeated is not None:
         raise InputError(f"the column {repeated!r} twice", expected="each once", path=path, line=1)
     if not is_header(set(known)):
-        raise InputError(
-            f"the columns {quoted(file.header, 200)}", expected="a text and its labels", path=path, line=1
-        )
+        problem = f"the columns {quoted(file.header, 200)}"
+        raise InputError(problem, expected="a text and its labels", path=path, line=1)
     table = file.read_quickly(known)
     if table is None:
         table = file.read_carefully(known)
     if not len(table):
         raise InputError("a header without rows", expected="at least one row", path=path, line=1)
-    return table, file.line_of
+    return table, lambda row: file.lines[row]
 
 
 def _header(path: Path, is_header: Callable[[set[str]], bool]) -> tuple[str, list[str]]:
@@ -178,28 +169,20 @@ class _DelimitedFile:
                     header_seen = header_seen or bool(record)
                     continue
                 if len(record) != len(self.header):
-                    raise InputError(
-                        f"{len(record)} cells",
-                        expected=f"{len(self.header)} as in the header",
-                        path=self.path,
-                        line=line,
-                    )
+                    expected = f"{len(self.header)} as in the header"
+                    raise InputError(f"{len(record)} cells", expected=expected, path=self.path, line=line)
                 yield line, record
         except csv.Error as error:
+            problem = f"a wrongly quoted cell ({error})"
             expected = "closed quotes, and quotes inside a cell doubled"
-            raise InputError(
-                f"a wrongly quoted cell ({error})", expected=expected, path=self.path, line=end + 1
-            ) from error
+            raise InputError(problem, expected=expected, path=self.path, line=end + 1) from error
         finally:
             csv.field_size_limit(limit)
 
     @cached_property
-    def _lines(self) -> list[int]:
+    def lines(self) -> list[int]:
+        """The line on which each row starts."""
         return [line for line, _ in self.records()]
-
-    def line_of(self, row: int) -> int:
-        """The line on which a row starts."""
-        return self._lines[row]
 
 
 def _cleanly_quoted(data: bytes, separator: str) -> bool:

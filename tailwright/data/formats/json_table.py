@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from tailwright.data.dataset import text_buffers
 from tailwright.data.formats.plain_lines import PLAIN_SCHEMA, plain_table
 from tailwright.data.formats.source import check_utf8, opened
 from tailwright.data.formats.table import UnusualError
@@ -147,11 +148,6 @@ class _GrowingTable:
         return pa.table(columns, names=self._names)
 
 
-class _Growing(Protocol):
-    def append(self, chunk: pa.Array) -> None: ...
-    def build(self) -> pa.Array: ...
-
-
 def _growing(kind: pa.DataType) -> _Growing:
     if pa.types.is_list(kind):
         return _GrowingLists(_growing(kind.value_type))
@@ -168,9 +164,8 @@ class _GrowingNumbers:
         self._data += memoryview(chunk.to_numpy()).cast("B")
 
     def build(self) -> pa.Array:
-        return pa.Array.from_buffers(
-            self._kind, len(self._data) * 8 // self._kind.bit_width, [None, pa.py_buffer(self._data)]
-        )
+        count = len(self._data) * 8 // self._kind.bit_width
+        return pa.Array.from_buffers(self._kind, count, [None, pa.py_buffer(self._data)])
 
 
 class _GrowingStrings:
@@ -179,17 +174,13 @@ class _GrowingStrings:
         self._offsets = [np.zeros(1, dtype=np.int64)]
 
     def append(self, chunk: pa.LargeStringArray) -> None:
-        _, offsets_buffer, data = chunk.buffers()
-        offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[chunk.offset :][: len(chunk) + 1]
+        offsets, data = text_buffers(chunk)
         self._offsets.append(offsets[1:] + (len(self._data) - offsets[0]))
-        if data is not None:
-            self._data += memoryview(data)[offsets[0] : offsets[-1]]
+        self._data += data[offsets[0] : offsets[-1]].data
 
     def build(self) -> pa.LargeStringArray:
-        offsets = np.concatenate(self._offsets)
-        return pa.LargeStringArray.from_buffers(
-            len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(self._data)
-        )
+        offsets, data = np.concatenate(self._offsets), pa.py_buffer(self._data)
+        return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), data)
 
 
 class _GrowingLists:
@@ -207,3 +198,6 @@ class _GrowingLists:
     def build(self) -> pa.LargeListArray:
         offsets = np.cumsum(np.concatenate(self._lengths), dtype=np.int64)
         return pa.LargeListArray.from_arrays(pa.array(offsets), self._items.build())
+
+
+_Growing: TypeAlias = _GrowingNumbers | _GrowingStrings | _GrowingLists

@@ -14,10 +14,9 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.columns import ROW_FIELDS, Fields, FileColumns, text_fields
 from tailwright.data.formats.json_table import JsonLayout, read_table
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
-from tailwright.data.formats.rows import RowBuilder
+from tailwright.data.formats.rows import RowBuilder, parse_json
 from tailwright.data.formats.source import empty_file, numbered_lines
 from tailwright.data.formats.table import columns_from_table
-from tailwright.data.formats.values import parse_json
 from tailwright.errors import InputError
 
 # Rows that show which types a file uses; if a later row has another type, the careful reader takes over.
@@ -29,16 +28,9 @@ _ORIGIN = pa.struct([("row", pa.int64()), ("method", pa.large_string())])
 
 def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> FileColumns:
     """The rows of a file, by Arrow's parser where possible, else by the careful reader."""
-    quick = read_quickly(path, fields)
-    return read_carefully(path, fields) if quick is None else quick
-
-
-def read_quickly(path: Path, fields: Fields) -> FileColumns | None:
-    """The rows by Arrow's parser, or None if the file needs the careful reader."""
     table = table_of(path, lambda rows: _row_layouts(rows, fields))
-    if table is None:
-        return None
-    return columns_from_table(table, path, fields, lambda row: row + 1)
+    quick = None if table is None else columns_from_table(table, path, fields)
+    return read_carefully(path, fields) if quick is None else quick
 
 
 def read_carefully(path: Path, fields: Fields) -> FileColumns:
@@ -90,10 +82,12 @@ def _row_layouts(rows: list[dict[str, Any]], fields: Fields) -> list[JsonLayout]
 
 def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:
     """All fields that a row may have; None if the labels are objects."""
-    labels = _labels_type([row.get(fields.labels) for row in rows])
-    if labels is None:
+    values = [row.get(fields.labels) for row in rows]
+    are_cells = isinstance(values[0], str)
+    if not are_cells and any(isinstance(value, dict) for value in values):
         return None
-    item = pa.int64() if labels == pa.large_string() else labels.value_type
+    labels = pa.large_string() if are_cells else _list_type(values, pa.int64())
+    item = pa.int64() if are_cells else labels.value_type
     lists = {name: _list_type([row.get(name) for row in rows], item) for name in ("exclude", "ignore")}
     own = next((_item_type(row["self"]) for row in rows if row.get("self") is not None), item)
     texts = [(name, pa.large_string()) for name in text_fields(rows[0])]
@@ -108,12 +102,6 @@ def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:
             ("origin", _ORIGIN),
         ]
     )
-
-
-def _labels_type(values: list[Any]) -> pa.DataType | None:
-    if isinstance(values[0], str):
-        return pa.large_string()
-    return None if any(isinstance(value, dict) for value in values) else _list_type(values, pa.int64())
 
 
 def _list_type(values: list[Any], default: pa.DataType) -> pa.DataType:

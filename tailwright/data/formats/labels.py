@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from tailwright.data.corpus import LabelSpace
-from tailwright.data.formats.columns import default_names, positions, text_fields
+from tailwright.data.formats.columns import default_names, line_per_row, positions, text_fields
 from tailwright.data.formats.delimited import read_cells
 from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
 from tailwright.data.formats.parquet import read_table
+from tailwright.data.formats.rows import Values
 from tailwright.data.formats.source import base_name, empty_file, text_lines
 from tailwright.data.formats.table import decoded, is_string, texts_of, whole
-from tailwright.data.formats.values import Values
 from tailwright.errors import InputError, quoted
 
 _IDS = ("id", "uid")
@@ -37,7 +37,7 @@ def read_labels(path: Path) -> LabelSpace:
     name = base_name(path.name)
     if name.endswith(".txt"):
         return numbered_space(text_lines(path))
-    line_of: Callable[[int], int] = _next_line
+    line_of: Callable[[int], int] = line_per_row
     if name.endswith((".csv", ".tsv")):
         table, line_of = read_cells(path, _COLUMNS, _is_enough)
     elif name.endswith(".parquet"):
@@ -55,10 +55,6 @@ def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
     """Labels 0, 1, 2, ... with these texts."""
     ids = positions(len(texts))
     return LabelSpace(ids, default_names(ids, texts), texts)
-
-
-def _next_line(row: int) -> int:
-    return row + 1
 
 
 def _is_enough(names: set[str]) -> bool:
@@ -85,8 +81,7 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
         if not lines:
             columns = {name: [] for name in _COLUMNS if name in row}
             if not _is_enough(set(columns)):
-                problem = f"the fields {', '.join(row) or 'of other names'}"
-                raise check.error(problem, _EXPECTED)
+                raise check.error(f"the fields {', '.join(row) or 'of other names'}", _EXPECTED)
         for name, column in columns.items():
             value = row.get(name)
             if name in _IDS:
@@ -102,10 +97,8 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
 
 def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelSpace:
     present = table.column_names
-    if "id" in present or "uid" in present:
-        ids = _ids(whole(table["id" if "id" in present else "uid"]), path, line_of)
-    else:
-        ids = positions(len(table))
+    key = next((name for name in _IDS if name in present), None)
+    ids = positions(len(table)) if key is None else _ids(whole(table[key]), path, line_of)
     strings = {name: _strings(table, name, path) for name in present if name not in _IDS}
     fields = text_fields(present) or ("name",)
     texts = strings[fields[0]]

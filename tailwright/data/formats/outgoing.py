@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset, Origin
-from tailwright.data.formats.columns import Reference, default_names, is_integer, positions
+from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin
+from tailwright.data.formats.columns import Reference, default_names, fits_int64, is_integer, positions
 from tailwright.data.formats.resolve import LabelIndex
 from tailwright.data.formats.source import BOM
 from tailwright.errors import InputError, quoted
+
+Item = TypeVar("Item")
 
 _LINES_AT_ONCE = 4096
 _LINE_BREAK = r"\r\n|[\r\n]"
 
 
-class Sink(Protocol):
-    def write(self, data: bytes, /) -> object: ...
-
-
 @contextmanager
-def sink(path: Path) -> Iterator[Sink]:
+def sink(path: Path) -> Iterator[Any]:
     """A new file to write bytes to, compressed by its suffix; equal bytes give equal files."""
     with path.open("xb") as file:
         if path.suffix == ".gz":
@@ -76,7 +75,7 @@ def label_references(corpus: Corpus) -> list[Reference]:
     """How rows refer to each label: by its id if that is unambiguous, else by its name."""
     space = corpus.labels
     ids: list[str] = space.ids.to_pylist()
-    if all(is_integer(label) and -(2**63) <= int(label) < 2**63 for label in ids):
+    if all(is_integer(label) and fits_int64(int(label)) for label in ids):
         return [int(label) for label in ids]
     index = LabelIndex(space)
     names: list[str] = space.names.to_pylist()
@@ -97,8 +96,8 @@ def used_labels(corpus: Corpus) -> np.ndarray:
     """(labels,) bool: the labels that some row refers to."""
     used = np.zeros(len(corpus.labels), dtype=bool)
     for split in corpus.splits().values():
-        for pairs in (split.targets, split.ignored, split.excluded):
-            used[pairs.indices] = True
+        for column in PAIR_COLUMNS:
+            used[getattr(split, column).indices] = True
     return used
 
 
@@ -116,31 +115,33 @@ def written_columns(data: Dataset) -> set[str]:
 
 def rows_of(data: Dataset, references: list[Reference]) -> Iterator[dict[str, Any]]:
     """Each row as an object, with those optional fields that the split needs."""
-    columns = written_columns(data)
-    lists: dict[str, Callable[[int], list[Any]]] = {"labels": _lists(data.targets, references)}
-    if "relevance" in columns:
-        values = short_floats(data.targets.data)
-        bounds = data.targets.indptr.tolist()
-        lists["relevance"] = lambda row: values[bounds[row] : bounds[row + 1]]
-    weights = short_floats(data.weights) if "weight" in columns else []
+    written = written_columns(data)
+    columns: dict[str, Iterable[Any]] = {
+        "text": data.texts.to_pylist(),
+        "labels": label_lists(data.targets, references),
+    }
+    if "relevance" in written:
+        columns["relevance"] = row_lists(data.targets, short_floats(data.targets.data))
     for name, pairs in (("exclude", data.excluded), ("ignore", data.ignored)):
-        if name in columns:
-            lists[name] = _lists(pairs, references)
-    origin = zip(data.origin.rows.tolist(), data.origin.names(), strict=True) if "origin" in columns else None
-    for row, text in enumerate(data.texts.to_pylist()):
-        content: dict[str, Any] = {"text": text}
-        content |= {name: of(row) for name, of in lists.items()}
-        if weights:
-            content["weight"] = weights[row]
-        if origin is not None:
-            source, method = next(origin)
-            content["origin"] = {"row": source, "method": method}
-        yield content
+        if name in written:
+            columns[name] = label_lists(pairs, references)
+    if "weight" in written:
+        columns["weight"] = short_floats(data.weights)
+    if "origin" in written:
+        origin = zip(data.origin.rows.tolist(), data.origin.names(), strict=True)
+        columns["origin"] = ({"row": row, "method": method} for row, method in origin)
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
-def _lists(pairs: Any, references: list[Reference]) -> Callable[[int], list[Reference]]:
-    bounds, labels = pairs.indptr.tolist(), pairs.indices.tolist()
-    return lambda row: [references[label] for label in labels[bounds[row] : bounds[row + 1]]]
+def label_lists(pairs: sparse.csr_array, items: Sequence[Item]) -> Iterator[list[Item]]:
+    """For each row, the items of its labels; `items` has one for each label."""
+    return ([items[label] for label in labels] for labels in row_lists(pairs, pairs.indices.tolist()))
+
+
+def row_lists(pairs: sparse.csr_array, items: list[Item]) -> Iterator[list[Item]]:
+    """For each row, the items of its pairs; `items` has one for each stored pair."""
+    return (items[start:end] for start, end in pairwise(pairs.indptr.tolist()))
 
 
 def label_rows(space: LabelSpace) -> Iterator[dict[str, Any]]:

@@ -14,26 +14,21 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, Reference, text_fields
+from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, text_fields
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
 from tailwright.data.formats.rows import RowBuilder
 from tailwright.data.formats.source import empty_file, unreadable
 from tailwright.data.formats.table import columns_from_table
 from tailwright.errors import InputError
 
-_COLUMNS = (
-    *("text", "title", "content", "labels", "relevance"),
-    *("weight", "self", "exclude", "ignore", "origin"),
-)
-
 
 def read_parquet(path: Path) -> FileColumns:
     """The rows of a file; error messages give the row's number as the line."""
-    table = read_table(path, _COLUMNS)
+    table = read_table(path, ROW_FIELDS.names())
     if not text_fields(table.column_names) or "labels" not in table.column_names:
         problem = f"the columns {', '.join(table.column_names) or 'of other names'}"
         raise InputError(problem, expected="text and labels", path=path)
-    quick = columns_from_table(table, path, ROW_FIELDS, lambda row: row + 1)
+    quick = columns_from_table(table, path, ROW_FIELDS)
     return read_carefully(table, path) if quick is None else quick
 
 
@@ -75,16 +70,13 @@ def read_table(path: Path, names: tuple[str, ...]) -> pa.Table:
 def write_parquet(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     """The splits and the labels as Parquet; nothing is lost."""
     references = label_references(corpus)
-    items = pa.array(references, type=pa.int64() if _are_integers(references) else pa.large_string())
+    are_integers = all(isinstance(reference, int) for reference in references)
+    items = pa.array(references, type=pa.int64() if are_integers else pa.large_string())
     for split, data in corpus.splits().items():
         _write_table(folder / f"{split}.parquet", _table(data, items))
     if len(corpus.labels):
         _write_table(folder / "labels.parquet", pa.Table.from_pylist(list(label_rows(corpus.labels))))
     return ()
-
-
-def _are_integers(references: list[Reference]) -> bool:
-    return all(isinstance(reference, int) for reference in references)
 
 
 def _table(data: Dataset, items: pa.Array) -> pa.Table:
@@ -101,9 +93,8 @@ def _table(data: Dataset, items: pa.Array) -> pa.Table:
             columns[name] = _lists(pairs, items)
     if "origin" in written:
         methods = pa.array(data.origin.methods, pa.large_string()).take(pa.array(data.origin.codes))
-        columns["origin"] = pa.StructArray.from_arrays(
-            [pa.array(data.origin.rows), methods], ["row", "method"]
-        )
+        fields = [pa.array(data.origin.rows), methods]
+        columns["origin"] = pa.StructArray.from_arrays(fields, ["row", "method"])
     return pa.table(columns)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailwright.data.dataset import text_buffers
 from tailwright.data.formats.source import one_string
 
 PLAIN_SCHEMA = pa.schema([("text", pa.large_string()), ("labels", pa.list_(pa.int64()))])
@@ -59,17 +60,10 @@ def plain_table(buffer: bytearray, end: int) -> pa.Table | None:
     return None if texts is None or ids is None else pa.table([texts, ids], schema=PLAIN_SCHEMA)
 
 
-def _data(strings: pa.LargeStringArray) -> tuple[np.ndarray, memoryview]:
-    """(offsets, bytes) of an array that is not a slice."""
-    _, offsets_buffer, data = strings.buffers()
-    offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[: len(strings) + 1]
-    return offsets, memoryview(data or b"")[: offsets[-1]]
-
-
 def _texts(raw: pa.LargeStringArray) -> pa.LargeStringArray | None:
     """The texts, decoded where they hold a backslash or a quote; None if one is no JSON string."""
-    offsets, data = _data(raw)
-    characters = np.frombuffer(data, dtype=np.uint8)
+    offsets, data = text_buffers(raw)
+    characters = data[: offsets[-1]]  # `raw` is not a slice
     if len(characters) and int(characters.min()) < _FIRST_PRINTABLE:
         return None
     special = np.flatnonzero((characters == _QUOTE) | (characters == _BACKSLASH))
@@ -88,7 +82,8 @@ def _texts(raw: pa.LargeStringArray) -> pa.LargeStringArray | None:
 
 def _ids(raw: pa.LargeStringArray, comma: str) -> pa.ListArray | None:
     """Lists of ids such as "7, 12"; None if one is not a whole number as JSON writes it."""
-    if bytes(_data(raw)[1]).translate(None, _ID_CHARACTERS):
+    offsets, data = text_buffers(raw)
+    if data[: offsets[-1]].tobytes().translate(None, _ID_CHARACTERS):
         return None
     split = pc.split_pattern(raw, comma)
     lengths = pc.list_value_length(split).to_numpy()

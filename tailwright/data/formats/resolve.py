@@ -21,11 +21,6 @@ from tailwright.errors import quoted
 UNKNOWN = -1
 
 
-def resolve(files: Mapping[str, FileColumns], index: LabelIndex) -> dict[str, Dataset]:
-    """The datasets of all splits over the labels of `index`."""
-    return {split: dataset_of(columns, index) for split, columns in files.items()}
-
-
 def space_of(files: Mapping[str, FileColumns]) -> LabelSpace:
     """The label space of files without a labels file: every label that is referred to, sorted.
 
@@ -114,29 +109,28 @@ class LabelIndex:
         if reference in self.shared_names:
             problem = f"label name {quoted(reference)}, which two labels share"
             return problem, "a name of one label, or an id"
-        near = self._near_name(reference)
-        hint = "" if near is None else f"; did you mean {near!r}?"
-        return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
-
-    def _near_name(self, name: str) -> str | None:
         # Comparing with each of a million names would take minutes.
-        similar = [n for n in self._index_of_name if abs(len(n) - len(name)) <= 2][:50_000]
-        return next(iter(difflib.get_close_matches(name, similar, n=1)), None)
+        similar = [name for name in self._index_of_name if abs(len(name) - len(reference)) <= 2][:50_000]
+        near = difflib.get_close_matches(reference, similar, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
 
 
 def dataset_of(columns: FileColumns, index: LabelIndex) -> Dataset:
     """The dataset of one file; every reference, soft value and weight is checked here."""
-    labels = columns.labels
-    assert isinstance(labels, References)
-    targets = _targets(columns, labels, index)
+    references = columns.labels
+    assert isinstance(references, References)
+    values = _soft_values(columns, references)
+    labels = _label_columns(columns, references, index)
+    _refuse_repeats(columns, references, labels)
+    targets = pairs_from_arrays(values, labels, references.offsets, len(index.space))
     optional: dict[str, Any] = {
         "weights": _weights(columns),
         "ignored": _marks(columns, [columns.ignore], index),
         "excluded": _marks(columns, [columns.own, columns.exclude], index),
         "origin": columns.origin,
     }
-    given = {name: column for name, column in optional.items() if column is not None}
-    return Dataset(columns.texts, targets, **given)
+    return Dataset(columns.texts, targets, **optional)
 
 
 def _label_columns(columns: FileColumns, references: References, index: LabelIndex) -> np.ndarray:
@@ -146,13 +140,6 @@ def _label_columns(columns: FileColumns, references: References, index: LabelInd
         position = int(np.argmin(labels))
         raise columns.error(references.row_of(position), *index.unknown(references.at(position)))
     return labels
-
-
-def _targets(columns: FileColumns, references: References, index: LabelIndex) -> sparse.csr_array:
-    values = _soft_values(columns, references)
-    labels = _label_columns(columns, references, index)
-    _refuse_repeats(columns, references, labels)
-    return pairs_from_arrays(values, labels, references.offsets, len(index.space))
 
 
 def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
@@ -209,7 +196,7 @@ def _marks(
     columns: FileColumns, given: list[References | object | None], index: LabelIndex
 ) -> sparse.csr_array | None:
     """A matrix of ones at all pairs of the `given` references; a pair may occur twice."""
-    references = [some for some in given if isinstance(some, References)]
+    references = [some for some in given if isinstance(some, References) and len(some.codes)]
     if not references:
         return None
     rows = np.concatenate([some.rows() for some in references])

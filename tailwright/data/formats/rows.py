@@ -2,25 +2,105 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.dataset import Origin, arrow_strings
+from tailwright.data.dataset import arrow_strings
 from tailwright.data.formats.columns import (
-    Cells,
     Fields,
     FileColumns,
     Numbers,
+    Reference,
     ReferenceBuilder,
-    References,
+    fits_int64,
     origin_of,
     text_fields,
 )
-from tailwright.data.formats.values import RepeatedKeys, Values
-from tailwright.errors import InputError
+from tailwright.errors import InputError, quoted
+
+
+class RepeatedKeys(dict[str, Any]):
+    """A JSON object with a repeated key; `repeated` is the first."""
+
+    repeated = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) == len(pairs):
+        return content
+    marked = RepeatedKeys(content)
+    keys = [key for key, _ in pairs]
+    marked.repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+    return marked
+
+
+def parse_json(text: str, path: Path, line: int) -> Any:
+    """A JSON value. NaN is accepted here; the check of its field decides."""
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        problem = f"malformed JSON at column {error.colno} ({error.msg}): {quoted(text)}"
+        raise InputError(problem, expected="one JSON object", path=path, line=line) from error
+    except (RecursionError, ValueError) as error:  # nested too deeply, an integer of too many digits
+        raise InputError(f"JSON that cannot be read: {error}", path=path, line=line) from error
+
+
+class Values:
+    """Checks values of the row at `line` of `path`; an `InputError` names both."""
+
+    def __init__(self, path: Path, line: int = 0) -> None:
+        self.path, self.line = path, line
+
+    def reference_list(self, name: str, value: Any, optional: bool = True) -> list[Reference]:
+        if value is None and optional:
+            return []
+        if not isinstance(value, list):
+            raise self.wrong(name, value, "a list of labels")
+        return [self.reference(name, item) for item in value]
+
+    def reference(self, name: str, value: Any) -> Reference:
+        if isinstance(value, str):
+            return self.string(name, value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.wrong(name, value, "a label id (an integer) or a label name (a string)")
+        return value
+
+    def soft_labels(self, name: str, value: dict[str, Any]) -> tuple[list[Reference], list[float]]:
+        """(names, values) of an object such as {"shoes": 0.4}."""
+        if isinstance(value, RepeatedKeys):
+            raise self.twice(value.repeated)
+        return [self.string(name, key) for key in value], [self.number(name, v) for v in value.values()]
+
+    def number(self, name: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(name, value, "a number")
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise self.wrong(name, value, "a number of ordinary size") from error
+
+    def string(self, name: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.wrong(name, value, "a string")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise self.wrong(name, value, "valid Unicode (no half of a surrogate pair)") from error
+        return value
+
+    def error(self, problem: str, expected: str) -> InputError:
+        return InputError(problem, expected=expected, path=self.path, line=self.line)
+
+    def wrong(self, name: str, value: Any, expected: str) -> InputError:
+        return self.error(f"{name} is {'null' if value is None else quoted(value)}", expected)
+
+    def twice(self, label: Reference) -> InputError:
+        return self.error(f"label {quoted(label)} twice in a row", "each label once")
 
 
 class RowBuilder:
@@ -44,14 +124,12 @@ class RowBuilder:
         self.own, self.exclude, self.ignore = ReferenceBuilder(), ReferenceBuilder(), ReferenceBuilder()
         self.origin_rows: list[int] = []
         self.origin_methods: list[str] = []
-        self.has_origin = False
 
     def add(self, row: Any, line: int) -> None:
-        """Check a row and add it."""
         self.values.line = line
         if not isinstance(row, dict):
             raise self.values.wrong("a row", row, "an object with text and labels")
-        if isinstance(row, RepeatedKeys) and row.repeated in self._known():
+        if isinstance(row, RepeatedKeys) and row.repeated in self.fields.names():
             raise self.values.error(f"the field {row.repeated!r} twice", "each once")
         if not self.lines:
             self.text_fields = text_fields(row)
@@ -69,29 +147,21 @@ class RowBuilder:
     def build(self) -> FileColumns:
         """The columns of all rows; the caller makes sure that there are some."""
         lines = self.lines
-        relevance = Numbers(
-            np.array(self.relevance_offsets, dtype=np.int64), np.array(self.relevance, dtype=np.float64)
-        )
-        weights = np.array(self.weights, dtype=np.float64)
-        labels: References | Cells = self.labels.build()
-        if self.label_cells:
-            labels = arrow_strings(self.label_cells)
+        offsets = np.array(self.relevance_offsets, dtype=np.int64)
+        relevance = Numbers(offsets, np.array(self.relevance, dtype=np.float64))
+        methods = pa.array(self.origin_methods, type=pa.large_string())
         return FileColumns(
             path=self.path,
-            texts=pa.array(self.texts, type=pa.large_string()),
-            labels=labels,
+            texts=arrow_strings(self.texts),
+            labels=arrow_strings(self.label_cells) if self.label_cells else self.labels.build(),
             line_of=lambda row: lines[row],
             relevance=relevance if self.has_relevance else None,
-            weight=None if bool(np.all(weights == 1)) else weights,
-            own=_unless_empty(self.own.build()),
-            exclude=_unless_empty(self.exclude.build()),
-            ignore=_unless_empty(self.ignore.build()),
-            origin=self._origin() if self.has_origin else None,
+            weight=np.array(self.weights, dtype=np.float64),
+            own=self.own.build(),
+            exclude=self.exclude.build(),
+            ignore=self.ignore.build(),
+            origin=origin_of(np.array(self.origin_rows, dtype=np.int64), methods, self.path),
         )
-
-    def _known(self) -> set[str]:
-        names = {"text", "title", "content", "weight", "self", "exclude", "ignore", "origin"}
-        return names | {self.fields.labels, self.fields.relevance}
 
     def _add_text(self, row: dict[str, Any]) -> None:
         if not self.text_fields or (self.text_fields == ("text",) and "text" not in row):
@@ -140,21 +210,12 @@ class RowBuilder:
             self.origin_methods.append("")
             return
         row, method = (origin.get("row"), origin.get("method")) if isinstance(origin, dict) else (None, None)
-        is_row = isinstance(row, int) and not isinstance(row, bool)
-        if not isinstance(method, str) or not is_row or not -(2**63) <= cast(int, row) < 2**63:
+        is_row = isinstance(row, int) and not isinstance(row, bool) and fits_int64(row)
+        if not isinstance(method, str) or not is_row:
             raise self.values.wrong("origin", origin, '{"row": an integer, "method": a string}')
         self.origin_rows.append(cast(int, row))
         self.origin_methods.append(self.values.string("method", method))
-        self.has_origin = True
-
-    def _origin(self) -> Origin:
-        methods = pa.array(self.origin_methods, type=pa.large_string())
-        return origin_of(np.array(self.origin_rows, dtype=np.int64), methods, self.path)
 
     def _missing(self, name: str, row: dict[str, Any]) -> InputError:
         problem = f"no field {name!r} (fields: {', '.join(row) or 'none'})"
         return self.values.error(problem, f"text and {self.fields.labels}")
-
-
-def _unless_empty(references: References) -> References | None:
-    return references if len(references.codes) else None

@@ -1,10 +1,12 @@
-"""Bytes and lines of a user's file: decompression by suffix, UTF-8, line numbers, one-line errors."""
+"""A user's files: found in a folder by name; their bytes and lines, decompressed, checked to be UTF-8."""
 
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,8 +15,42 @@ import pyarrow.compute as pc
 from tailwright.errors import InputError, quoted
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+ROW_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+# The names that people give to the files of each split.
+SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
 BOM = "\ufeff"
 _CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder and the names of the files in it."""
+
+    path: Path
+    names: frozenset[str]
+
+    @staticmethod
+    def at(path: Path) -> Folder:
+        return Folder(path, frozenset(entry.name for entry in path.iterdir()))
+
+    def find(self, *names: str) -> Path | None:
+        """The one file with one of these names, compressed or not; an `InputError` if there are two."""
+        spelled = [name + suffix for name in names for suffix in ("", *COMPRESSIONS)]
+        present = [name for name in spelled if name in self.names]
+        if len(present) > 1:
+            raise InputError(f"{' and '.join(present)} side by side", expected="one of them", path=self.path)
+        return self.path / present[0] if present else None
+
+    def has(self, *names: str) -> bool:
+        return any(name + suffix in self.names for name in names for suffix in ("", *COMPRESSIONS))
+
+    def find_rows(self, *stems: str) -> Path | None:
+        """The one file in a row format with one of these stems as its name."""
+        return self.find(*(stem + suffix for stem in stems for suffix in ROW_SUFFIXES))
+
+    def find_labels(self) -> Path | None:
+        """The labels file: in a row format, or one label per line."""
+        return self.find(*(f"labels{suffix}" for suffix in (*ROW_SUFFIXES, ".txt")))
 
 
 def base_name(name: str) -> str:
@@ -45,7 +81,6 @@ def opened(path: Path) -> Iterator[pa.NativeFile]:
 
 
 def unreadable(path: Path, error: Exception) -> InputError:
-    """The error for a file that could not be read."""
     if isinstance(error, PermissionError):
         return InputError("no permission to read it", expected="a readable file", path=path)
     if isinstance(error, FileNotFoundError):
@@ -73,8 +108,10 @@ def empty_file(path: Path) -> InputError:
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, text without line end) of each line. An error names the line of invalid UTF-8."""
     with opened(path) as stream:
-        for number, raw in enumerate(_raw_lines(stream), 1):
-            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+        for number, raw in enumerate(io.BufferedReader(stream, _CHUNK), 1):
+            line = raw.removesuffix(b"\n")
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -82,15 +119,6 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 expected = "UTF-8; convert the file, for instance with iconv"
                 raise InputError(problem, expected=expected, path=path, line=number) from error
             yield number, text.removesuffix("\r")
-
-
-def _raw_lines(stream: pa.NativeFile) -> Iterator[bytes]:
-    rest = b""
-    while chunk := stream.read(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
 
 
 def text_lines(path: Path) -> pa.LargeStringArray:

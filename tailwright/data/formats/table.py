@@ -7,7 +7,9 @@ reads the same file, and finds the same columns or the error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,48 +28,42 @@ from tailwright.data.formats.columns import (
     text_fields,
 )
 
+Converted = TypeVar("Converted")
+
 
 class UnusualError(Exception):
     """The file holds something that only the careful reader can judge."""
 
 
-def columns_from_table(
-    table: pa.Table, path: Path, fields: Fields, line_of: Callable[[int], int]
-) -> FileColumns | None:
+def columns_from_table(table: pa.Table, path: Path, fields: Fields) -> FileColumns | None:
     """The columns of a table, or None if it needs the careful reader."""
     try:
-        labels = _labels(table[fields.labels])
-        relevance = _optional(table, fields.relevance)
-        weight = _optional(table, "weight")
-        own = _optional(table, "self")
         return FileColumns(
             path=path,
             texts=texts_of(table),
-            labels=labels,
-            line_of=line_of,
-            relevance=None if relevance is None else _numbers(relevance),
-            weight=None if weight is None else _weights(weight),
-            own=None if own is None else _scalars(own),
-            exclude=_reference_lists(_optional(table, "exclude")),
-            ignore=_reference_lists(_optional(table, "ignore")),
-            origin=_origin(_optional(table, "origin"), path),
+            labels=_labels(table[fields.labels]),
+            relevance=_optional(table, fields.relevance, _numbers),
+            weight=_optional(table, "weight", _weights),
+            own=_optional(table, "self", _scalars),
+            exclude=_optional(table, "exclude", _reference_lists),
+            ignore=_optional(table, "ignore", _reference_lists),
+            origin=_optional(table, "origin", partial(_origin, path=path)),
         )
     except (UnusualError, KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
 
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks or [pa.array([], type=column.type)])
 
 
-def _optional(table: pa.Table, name: str) -> pa.Array | None:
-    """A column, unless it is absent or all null."""
+def _optional(table: pa.Table, name: str, convert: Callable[[pa.Array], Converted]) -> Converted | None:
+    """A column, converted; None if it is absent or all null."""
     if name not in table.column_names or table[name].null_count == len(table):
         return None
-    return whole(table[name])
+    return convert(whole(table[name]))
 
 
 def is_string(kind: pa.DataType) -> bool:
@@ -112,15 +108,12 @@ def _labels(column: pa.ChunkedArray) -> References | Cells:
     if column.null_count:
         raise UnusualError
     if _is_list(column.type):
-        return _codes(*_ragged(whole(column)))
+        return _reference_lists(whole(column))
     return _strings(column)
 
 
-def _reference_lists(column: pa.Array | None) -> References | None:
-    if column is None:
-        return None
-    references = _codes(*_ragged(column))
-    return references if len(references.codes) else None
+def _reference_lists(column: pa.Array) -> References:
+    return _codes(*_ragged(column))
 
 
 def _codes(offsets: np.ndarray, values: pa.Array) -> References:
@@ -163,10 +156,8 @@ def _numbers(lists: pa.Array) -> Numbers:
     return Numbers(offsets, _floats(values))
 
 
-def _weights(column: pa.Array) -> np.ndarray | None:
-    weights = _floats(column)
-    weights = np.where(column.is_valid().to_numpy(zero_copy_only=False), weights, 1.0)
-    return None if bool(np.all(weights == 1)) else weights
+def _weights(column: pa.Array) -> np.ndarray:
+    return np.where(column.is_valid().to_numpy(zero_copy_only=False), _floats(column), 1.0)
 
 
 def _floats(values: pa.Array) -> np.ndarray:
@@ -175,9 +166,7 @@ def _floats(values: pa.Array) -> np.ndarray:
     return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
-def _origin(column: pa.Array | None, path: Path) -> Origin | None:
-    if column is None:
-        return None
+def _origin(column: pa.Array, path: Path) -> Origin:
     if not types.is_struct(column.type):
         raise UnusualError
     rows, methods = pc.struct_field(column, "row"), decoded(pc.struct_field(column, "method"))

@@ -1,17 +1,22 @@
-"""The extreme-classification repository's sparse format: label matrices, filter files and raw text.
+"""The extreme-classification repository's two formats: sparse matrices with raw text, and JSON lines.
 
 `trn_X_Y.txt` has a header `rows labels` and then, for each row, a line of `label:value` pairs; `trn_X.txt`
 has the text of each row on a line, `Y.txt` that of each label. A filter file has a line `row label` for each
 pair that evaluation neither rewards nor punishes. All numbers count from 0. Validation rows, for which the
 repository has no files, are in `val_X_Y.txt` and `val_X.txt`.
+
+`trn.json` and `tst.json` have rows with `uid`, `title`, `content`, `target_ind` (positions in `lbl.json`) and
+`target_rel`; `lbl.json` has labels with `uid`, `title` and `content`. The text is the title, followed by the
+content if there is any.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +26,17 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.folder import Folder
-from tailwright.data.formats.labels import numbered_space
-from tailwright.data.formats.outgoing import lost, one_line, short_floats, write_lines
-from tailwright.data.formats.resolve import pair_marks
-from tailwright.data.formats.source import numbered_lines, read_bytes, text_lines
-from tailwright.data.formats.values import Values
+from tailwright.data.formats.columns import Fields
+from tailwright.data.formats.jsonl import read_jsonl, write_objects
+from tailwright.data.formats.labels import numbered_space, read_labels
+from tailwright.data.formats.outgoing import lost, one_line, row_lists, short_floats, write_lines
+from tailwright.data.formats.resolve import LabelIndex, dataset_of, pair_marks
+from tailwright.data.formats.rows import Values
+from tailwright.data.formats.source import Folder, numbered_lines, read_bytes, text_lines
 from tailwright.data.pairs import pairs_from_arrays, row_ids
 from tailwright.errors import InputError, quoted
 
+FIELDS = Fields(labels="target_ind", relevance="target_rel")
 PREFIXES = {"train": "trn", "valid": "val", "test": "tst"}
 _PAIR_CHARACTERS = b"0123456789.:eE+- \t\r\n"
 _EACH_PAIR_ON_A_LINE = bytes.maketrans(b" \t\r", b"\n\n\n")
@@ -41,23 +48,24 @@ def read_xc(folder: Folder) -> Corpus:
     """The corpus of a folder with `trn_X_Y.txt` and raw text."""
     splits: dict[str, Dataset] = {}
     labels: LabelSpace | None = None
-    matrix_of_train: Path | None = None
-    for split, prefix in PREFIXES.items():
-        path = folder.find(f"{prefix}_X_Y.txt")
-        if path is None:
-            continue
+    first = ""
+    for split, path in _find_splits(folder, "_X_Y.txt").items():
         targets = read_label_matrix(path)
         if labels is None:
-            labels, matrix_of_train = _labels(folder, targets.shape[1]), path
+            labels, first = _labels(folder, targets.shape[1]), path.name
         if targets.shape[1] != len(labels):
             problem = f"{targets.shape[1]} labels in the header"
-            expected = f"{len(labels)} as in {matrix_of_train and matrix_of_train.name}"
-            raise InputError(problem, expected=expected, path=path, line=1)
+            raise InputError(problem, expected=f"{len(labels)} as in {first}", path=path, line=1)
         excluded = read_exclusions(folder, split, *targets.shape)
         splits[split] = Dataset(_texts(folder, split, targets.shape[0], path), targets, excluded=excluded)
     if labels is None or "train" not in splits:
         raise InputError("no training rows", expected="trn_X_Y.txt", path=folder.path)
     return Corpus.of_splits(labels, splits)
+
+
+def _find_splits(folder: Folder, ending: str) -> dict[str, Path]:
+    paths = {split: folder.find(prefix + ending) for split, prefix in PREFIXES.items()}
+    return {split: path for split, path in paths.items() if path is not None}
 
 
 def _texts(folder: Folder, split: str, rows: int, matrix: Path) -> pa.LargeStringArray:
@@ -89,9 +97,8 @@ def read_exclusions(folder: Folder, split: str, rows: int, labels: int) -> spars
     return None if path is None else read_filter_pairs(path, rows, labels)
 
 
-def read_label_matrix(path: str | Path) -> sparse.csr_array:
+def read_label_matrix(path: Path) -> sparse.csr_array:
     """The (rows, labels) matrix of a file such as `trn_X_Y.txt`; values in (0, 1] are soft targets."""
-    path = Path(path)
     header, _, body = read_bytes(path).partition(b"\n")
     rows, labels = _header(header, path)
     lines = body.count(b"\n") + (bool(body) and not body.endswith(b"\n"))
@@ -175,9 +182,8 @@ def _pair(token: str, check: Values) -> tuple[int, float]:
     return label, value
 
 
-def read_filter_pairs(path: str | Path, rows: int, labels: int) -> sparse.csr_array:
+def read_filter_pairs(path: Path, rows: int, labels: int) -> sparse.csr_array:
     """The (rows, labels) matrix of ones at the `row label` pairs of a filter file, which may be empty."""
-    path = Path(path)
     entries: list[tuple[int, int]] = []
     for line, text in numbered_lines(path):
         tokens = text.split()
@@ -217,8 +223,7 @@ def _matrix_lines(matrix: sparse.csr_array) -> Iterator[str]:
     yield f"{matrix.shape[0]} {matrix.shape[1]}"
     values = [repr(value).removesuffix(".0") for value in short_floats(matrix.data)]
     pairs = [f"{label}:{value}" for label, value in zip(matrix.indices.tolist(), values, strict=True)]
-    for start, end in pairwise(matrix.indptr.tolist()):
-        yield " ".join(pairs[start:end])
+    yield from map(" ".join, row_lists(matrix, pairs))
 
 
 def write_exclusions(corpus: Corpus, folder: Path) -> None:
@@ -227,3 +232,40 @@ def write_exclusions(corpus: Corpus, folder: Path) -> None:
         if data.excluded.nnz:
             pairs = zip(row_ids(data.excluded).tolist(), data.excluded.indices.tolist(), strict=True)
             write_lines(folder / f"filter_labels_{split}.txt", (f"{row} {label}" for row, label in pairs))
+
+
+def read_xc_json(folder: Folder) -> Corpus:
+    """The corpus of a folder with `trn.json` and `lbl.json`."""
+    files = {split: read_jsonl(path, FIELDS) for split, path in _find_splits(folder, ".json").items()}
+    labels_path = folder.find("lbl.json")
+    if "train" not in files or labels_path is None:
+        missing = "trn.json" if "train" not in files else "lbl.json"
+        raise InputError(f"no {missing}", expected="trn.json and lbl.json", path=folder.path)
+    labels = read_labels(labels_path)
+    index = LabelIndex(labels, labels_path, by_position=True)
+    splits = {}
+    for split, columns in files.items():
+        data = dataset_of(columns, index)
+        excluded = read_exclusions(folder, split, len(data), len(labels))
+        splits[split] = data if excluded is None else replace(data, excluded=excluded)
+    return Corpus.of_splits(labels, splits)
+
+
+def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
+    """Write rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
+    if not len(corpus.labels):
+        raise InputError("no labels", expected="at least one, for lbl.json")
+    for split, data in corpus.splits().items():
+        write_objects(folder / f"{PREFIXES[split]}.json.gz", _rows(data))
+    labels = zip(corpus.labels.ids.to_pylist(), corpus.labels.texts.to_pylist(), strict=True)
+    rows = ({"uid": label, "title": text, "content": ""} for label, text in labels)
+    write_objects(folder / "lbl.json.gz", rows)
+    write_exclusions(corpus, folder)
+    return lost(corpus, "soft targets", "excluded pairs", "label ids", "line breaks")
+
+
+def _rows(data: Dataset) -> Iterator[dict[str, Any]]:
+    labels = row_lists(data.targets, data.targets.indices.tolist())
+    values = row_lists(data.targets, short_floats(data.targets.data))
+    for row, (text, ids, soft) in enumerate(zip(data.texts.to_pylist(), labels, values, strict=True)):
+        yield {"uid": str(row), "title": text, "content": "", "target_ind": ids, "target_rel": soft}

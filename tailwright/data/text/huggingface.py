@@ -41,7 +41,8 @@ class HuggingFaceTokenizer:
         content = json.loads(tokenizer.to_str())
         # A copy, since another user of the same object may set its truncation to something else.
         self._tokenizer = Tokenizer.from_str(json.dumps({**content, "truncation": None, "padding": None}))
-        self._padding, self._padding_id = _padding_token(content, self._tokenizer, padding, source)
+        # padding_id fills a row after its last token.
+        self._padding, self.padding_id = _padding_token(content, self._tokenizer, padding, source)
         self._if_empty = _unknown_id(content["model"], self._tokenizer)
         self._lock = Lock()
 
@@ -53,11 +54,6 @@ class HuggingFaceTokenizer:
         if padding is None and tokenizer.padding is None:
             padding = _padding_beside(Path(folder))
         return HuggingFaceTokenizer(tokenizer, padding, source=str(path))
-
-    @property
-    def padding_id(self) -> int:
-        """The id that fills a row after its last token."""
-        return self._padding_id
 
     @cached_property
     def size(self) -> int:
@@ -73,9 +69,8 @@ class HuggingFaceTokenizer:
         """The ids of each text, at most `max_length` with its special tokens; an empty text gets one id."""
         special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         if max_length <= special:
-            raise ValueError(
-                f"max_length must be > {special}, the number of special tokens of a text, got {max_length}"
-            )
+            least = f"> {special}, the number of special tokens of a text"
+            raise ValueError(f"max_length must be {least}, got {max_length}")
         ids, counts = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
         for rows in self._encoded(texts, max_length):
             counts.append(np.array([len(row) for row in rows], dtype=np.int64))
@@ -90,7 +85,6 @@ class HuggingFaceTokenizer:
 
     @staticmethod
     def load(folder: FolderReader) -> HuggingFaceTokenizer:
-        """What `save` wrote."""
         path = folder.path / FILE
         return HuggingFaceTokenizer(_parsed(folder.json(FILE), path), source=str(path))
 
@@ -135,19 +129,15 @@ def _padding_beside(folder: Path) -> str | None:
     """The `pad_token` in the configuration files beside a tokenizer.json, if there is one."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         path = folder / name
-        if not path.exists():
-            continue
-        content = _read(path)
+        content = _read(path) if path.exists() else None
         token = content.get("pad_token") if isinstance(content, dict) else None
-        if isinstance(token, dict):
-            token = token.get("content")
+        token = token.get("content") if isinstance(token, dict) else token
         if isinstance(token, str):
             return token
     return None
 
 
 def _padding_token(content: Any, tokenizer: Tokenizer, wanted: str | None, source: str) -> tuple[str, int]:
-    """The padding token and its id."""
     if wanted is None and content["padding"] is not None:
         wanted = content["padding"]["pad_token"]
     if wanted is None:

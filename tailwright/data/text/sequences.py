@@ -62,11 +62,9 @@ class TokenRows:
         return TokenBatch(ids, lengths)
 
     def padded(self) -> TokenBatch:
-        """All rows as one batch."""
         return self.batch(np.arange(len(self)))
 
     def save(self, folder: FolderWriter) -> None:
-        """Write the three fields."""
         folder.json("tokens.json", {"padding": self.padding})
         folder.array("ids", self.ids)
         folder.array("offsets", self.offsets)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.text.spans import spaced_words
+from tailwright.data.text.words import spaced_words
 from tailwright.kernels.similarity import match_at_least
 
 

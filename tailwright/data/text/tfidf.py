@@ -60,9 +60,9 @@ class TfIdf:
         object.__setattr__(self, "idf", idf)
 
     @staticmethod
-    def fit(texts: Texts, settings: TfIdfSettings | None = None, *, threads: int | None = None) -> TfIdf:
+    def fit(texts: Texts, settings: TfIdfSettings | None = None) -> TfIdf:
         """The columns and inverse document frequencies of these texts."""
-        return _fitted(tokenise(texts, threads=threads), settings, threads)[0]
+        return _fitted(tokenise(texts), settings, None)[0]
 
     @staticmethod
     def fit_transform(
@@ -77,14 +77,12 @@ class TfIdf:
         return self._weighted(tokenise(texts, self._table, threads=threads), threads)
 
     def save(self, folder: FolderWriter) -> None:
-        """Write settings, vocabulary and frequencies."""
         folder.json("tfidf.json", asdict(self.settings))
         folder.strings("vocabulary", self.vocabulary)
         folder.array("idf", self.idf)
 
     @staticmethod
     def load(folder: FolderReader) -> TfIdf:
-        """What `save` wrote."""
         settings = folder.json("tfidf.json")
         vocabulary = folder.strings("vocabulary")
         idf = folder.array("idf", dtype=np.float64, shape=(None,))

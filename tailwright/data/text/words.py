@@ -1,13 +1,17 @@
-r"""Texts to words: lower-case, then every run of `\w` characters, as Python's own `str` and `re` define them.
+r"""Texts to words: those that classifiers read, and those that editors of texts may replace.
 
-`split_words` is the definition; `tokenise` gives the same words for a whole column, numbered, by kernels over
-the UTF-8 bytes. The kernels know characters only by a table made with `str.lower` and `re`, so they follow
+Classifiers read every run of `\w` characters in lower case. `split_words` is the definition; `tokenise` gives
+the same words for a whole column, numbered, by kernels over the UTF-8 bytes. `word_spans` defines where the
+words of a text to be edited are; the kernels in `kernels/spans.py` follow it.
+
+Kernels know characters only by tables made with Python's own `str`, `re` and `unicodedata`, so they follow
 the Unicode version of the running Python.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailwright.data.dataset import arrow_strings
+from tailwright.data.dataset import arrow_strings, frozen, text_buffers
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
 from tailwright.kernels.words import (
     CODE_POINTS,
     MULTIBYTE,
@@ -37,6 +42,9 @@ _WORD = re.compile(r"\w+")
 # The two letters without a single lower case: U+0130 becomes two code points, and U+03A3 one of two, by
 # context. Rows with one of them are lower-cased by Python before the kernels see them.
 _CONTEXT_LETTERS = "\u0130\u03a3"
+
+# Apostrophes, hyphen, and the invisible joiners of letters in Persian and in Indic scripts.
+JOINERS = "'\u2019-\u200c\u200d"
 
 
 def split_words(text: str) -> list[str]:
@@ -110,36 +118,9 @@ def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarr
     return documents, occurrences
 
 
-def text_buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets (rows + 1,) int64, bytes) of a column, not copied; the offsets of a slice are its own."""
-    _, offsets, values = texts.buffers()
-    return (
-        _read_only(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        if len(texts)
-        else frozen(np.zeros(1, np.int64)),
-        _read_only(values, np.uint8),
-    )
-
-
-def _read_only(buffer: pa.Buffer | None, dtype: type) -> np.ndarray:
-    if buffer is None or buffer.size == 0:
-        return frozen(np.empty(0, dtype))
-    return frozen(np.frombuffer(buffer, dtype))
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """`array` made read-only: numba compiles a kernel again for writeable inputs."""
-    array.flags.writeable = False
-    return array
-
-
 @cache
 def _letters() -> tuple[np.ndarray, np.ndarray]:
-    """The kernels' knowledge of characters: (table of bytes (256,) uint8, table of code points int32).
-
-    An entry is the lower-cased character if that is a word character, else 0; bytes beyond ASCII are
-    `MULTIBYTE`.
-    """
+    """The tables of `tokenise`: the lower-cased character if that is a word character, else 0."""
     every = np.arange(CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     for letter in _CONTEXT_LETTERS:
         every = every.replace(letter, " ")
@@ -149,6 +130,11 @@ def _letters() -> tuple[np.ndarray, np.ndarray]:
     for run in _WORD.finditer(lowered):
         is_word[run.start() : run.end()] = True
     points[~is_word] = 0
+    return _with_bytes(points)
+
+
+def _with_bytes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(table of bytes (256,) uint8, table of code points); bytes beyond ASCII are `MULTIBYTE`."""
     in_bytes = np.full(256, MULTIBYTE, dtype=np.uint8)
     in_bytes[:128] = points[:128]
     return frozen(in_bytes), frozen(points)
@@ -186,3 +172,52 @@ def _learn(offsets: np.ndarray, values: np.ndarray, blocks: Sequence[tuple[int, 
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     ids = [place[number][block[0]] for number, block in zip(numbers, learnt, strict=True)]
     return Tokens(joined(ids), row_offsets([block[1] for block in learnt]), unsorted.take(order))
+
+
+def character_class(character: str) -> int:
+    """The role of a character in words."""
+    if character.isalnum():
+        return LETTER
+    if character in JOINERS:
+        return JOINER
+    if character.isspace():
+        return SPACE
+    return MARK if unicodedata.category(character).startswith("M") else OTHER
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each word: letters and digits with their marks; joiners only inside.
+
+    >>> [text[a:b] for text in ["'Tis Levi's zero-waste (1st) shop -"] for a, b in word_spans(text)]
+    ['Tis', "Levi's", 'zero-waste', '1st', 'shop']
+    """
+    spans: list[tuple[int, int]] = []
+    inside = False
+    for at, character in enumerate(text):
+        kind = character_class(character)
+        if kind == LETTER or (kind == MARK and inside):
+            start = spans.pop()[0] if inside else at
+            spans.append((start, at + 1))
+            inside = True
+        elif kind != JOINER:
+            inside = False
+    return spans
+
+
+@cache
+def character_classes() -> tuple[np.ndarray, np.ndarray]:
+    """The tables of the kernels that edit texts: the class of each character."""
+    points = np.fromiter((character_class(chr(point)) for point in range(CODE_POINTS)), np.uint8, CODE_POINTS)
+    return _with_bytes(points)
+
+
+def spaced_words(texts: pa.LargeStringArray, *, threads: int | None = None) -> np.ndarray:
+    """(rows,) int64: `len(text.split())` of each text."""
+    offsets, values = text_buffers(texts)
+    classes = character_classes()
+    return joined(
+        run_blocks(
+            lambda first, last: count_spaced_words(values, offsets, first, last, *classes),
+            row_blocks(offsets, threads),
+        )
+    )

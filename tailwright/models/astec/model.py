@@ -13,7 +13,7 @@ from torch import nn
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
-from tailwright.data.text.word_vectors import word_vectors
+from tailwright.data.text.vocabulary import word_vectors
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.evaluation.ranking import TopK

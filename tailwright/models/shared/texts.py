@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.text.sequences import TokenRows
-from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
-from tailwright.data.text.word_vectors import word_table
+from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings, word_table
 from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, RowReader, TextEncoder, TokenReader
 from tailwright.encoders.settings import TransformerSettings, WordSettings

@@ -18,7 +18,7 @@ import numpy as np
 
 from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus
-from tailwright.data.wordnet_files import has_wordnet
+from tailwright.data.wordnet import has_wordnet
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, holm, paired_bootstrap
 from tailwright.evaluation.row_parts import RowParts, row_parts

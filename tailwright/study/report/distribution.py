@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.data.rank_frequency import rank_frequency
+from tailwright.data.inspect import rank_frequency
 from tailwright.labels import TailThresholds
 from tailwright.study.report import plots
 from tailwright.study.report.sections import Section, View, by_place, grouped, section_of_views
