@@ -38,12 +38,9 @@ def pair_rows(quality: MethodQuality) -> Rows:
     """(figure, value): new rows against their sources, and against all training rows."""
     rows: Rows = []
     if quality.pairs is not None:
-        pairs = quality.pairs
-        near = pairs.similarity
-        rows += [
-            [f"{n}-grams copied from the source, %", f"{share:.2f}"] for n, share in pairs.copied.items()
-        ]
-        rows += [
+        pairs, near = quality.pairs, quality.pairs.similarity
+        rows = [
+            *([f"{n}-grams copied from the source, %", f"{share:.2f}"] for n, share in pairs.copied.items()),
             ["BLEU against the source", f"{pairs.bleu:.2f}"],
             ["similarity to the source, mean", f"{near.mean:.3f}"],
             ["similarity, 10 %", f"{near.p10:.3f}"],

@@ -88,7 +88,6 @@ class _Texts:
         return np.diff(self.offsets)
 
     def members(self, side: str) -> slice:
-        """The texts of one side."""
         return slice(0, self.new) if side == NEW else slice(self.new, None)
 
     def totals(self, n: int) -> np.ndarray:
