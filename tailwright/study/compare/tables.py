@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -61,70 +62,61 @@ def write_tables(
     """
     sheets = []
     for table in compared:
-        missing = _Missing(table, cells, failed or {}, left_out)
+        missing = _missing(table, cells, failed or {}, left_out)
         sheets += [_quality(table, metrics, missing), *_by_slice(table)]
     if compared:
         sheets.append(_cost(compared))
-    written = []
-    for name, text in (("tables.md", markdown(title, sheets)), ("tables.tex", latex(title, sheets))):
-        write_whole(folder / name, text.encode())
-        written.append(folder / name)
-    return written
+    texts = {folder / "tables.md": markdown(title, sheets), folder / "tables.tex": latex(title, sheets)}
+    for path, text in texts.items():
+        write_whole(path, text.encode())
+    return list(texts)
 
 
-class _Missing:
-    """What is missing in one table, with a numbered note for each reason."""
-
-    def __init__(
-        self, table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
-    ) -> None:
-        here = [cell for cell in cells if (cell.dataset, cell.fraction) == (table.dataset, table.fraction)]
-        done = {(e.system, e.augmentation, o.cell.seed) for e in table.entries for o in e.outcomes}
-        self.notes: list[str] = []
-        self.of_line: dict[Line, list[int]] = {}
-        for cell in here:
-            if (cell.system, cell.augmentation, cell.seed) not in done:
-                why = f"failed: {failed[cell.title]}" if cell.title in failed else "not run yet"
-                self._add((cell.system, cell.augmentation), f"seed {cell.seed} {why}")
-        asked = {(cell.system, cell.augmentation) for cell in here}
-        systems = dict.fromkeys(cell.system for cell in here)
-        augmentations = dict.fromkeys(cell.augmentation for cell in here)
-        for line in itertools.product(systems, augmentations):
-            start = f"{' x '.join(line)}: "
-            for text in left_out:
-                if line not in asked and text.startswith(start):
-                    self._add(line, f"left out: {text.removeprefix(start)}")
-
-    def _add(self, line: Line, why: str) -> None:
-        if why not in self.notes:
-            self.notes.append(why)
-        self.of_line.setdefault(line, []).append(self.notes.index(why) + 1)
-
-    def marks(self, line: Line) -> str:
-        return "".join(f" [{number}]" for number in self.of_line.get(line, []))
-
-    def lines(self) -> list[str]:
-        return [f"[{number}] {why}" for number, why in enumerate(self.notes, start=1)]
+def _missing(
+    table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
+) -> dict[Line, list[str]]:
+    """Why outcomes are missing in one table, by line."""
+    here = [cell for cell in cells if (cell.dataset, cell.fraction) == (table.dataset, table.fraction)]
+    done = {(e.system, e.augmentation, o.cell.seed) for e in table.entries for o in e.outcomes}
+    reasons: dict[Line, list[str]] = defaultdict(list)
+    for cell in here:
+        if (cell.system, cell.augmentation, cell.seed) not in done:
+            why = f"failed: {failed[cell.title]}" if cell.title in failed else "not run yet"
+            reasons[cell.system, cell.augmentation].append(f"seed {cell.seed} {why}")
+    asked = {(cell.system, cell.augmentation) for cell in here}
+    systems = dict.fromkeys(cell.system for cell in here)
+    augmentations = dict.fromkeys(cell.augmentation for cell in here)
+    for line in itertools.product(systems, augmentations):
+        start = f"{' x '.join(line)}: "
+        for text in left_out:
+            if line not in asked and text.startswith(start):
+                reasons[line].append(f"left out: {text.removeprefix(start)}")
+    return reasons
 
 
-def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sheet:
-    """The metrics of every row, and what each augmentation gains over its baseline."""
+def _quality(table: Comparison, metrics: Sequence[str], missing: Mapping[Line, Sequence[str]]) -> Sheet:
+    """The metrics of every row, and what each augmentation gains; notes say why some are missing."""
+    notes = list(dict.fromkeys(reason for reasons in missing.values() for reason in reasons))
     shown = [metric for metric in metrics if metric in table.metrics]
     gains, base = [metric for metric in GAINS if metric in table.metrics], table.against or BASELINE
     entries = {(entry.system, entry.augmentation): place for place, entry in enumerate(table.entries)}
     rows = {}
-    for line in in_order({**entries, **missing.of_line}, [*entries, *missing.of_line]):
+    for line in in_order({*entries, *missing}, [*entries, *missing]):
+        marks = "".join(f" [{notes.index(reason) + 1}]" for reason in missing.get(line, ()))
         figures = [DASH] * (len(shown) + len(gains))
         if line in entries:
             place = entries[line]
             figures = [_value(table, place, metric) for metric in shown]
             figures += [_gain(table.entries[place], ALL, metric) for metric in gains]
-        rows[line] = [Shown(line[0]), Shown(line[1] + missing.marks(line)), *figures]
+        rows[line] = [Shown(line[0]), Shown(line[1] + marks), *figures]
     return Sheet(
         f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
         ["model", "augmentation", *shown, *(f"Δ {metric} to {base}" for metric in gains)],
         _grouped(rows),
-        [f"{_basis(table)} {MARKS.format(base=table.baseline)}", *missing.lines()],
+        [
+            f"{_basis(table)} {MARKS.format(base=table.baseline)}",
+            *(f"[{number}] {reason}" for number, reason in enumerate(notes, start=1)),
+        ],
     )
 
 
