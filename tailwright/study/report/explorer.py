@@ -30,10 +30,9 @@ def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam], see
     by_dataset = grouped(by_place(outcomes), 1)
     if not by_dataset:
         return None
+    budget = BUDGET // len(by_dataset)
     datasets = [
-        _dataset(
-            exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, BUDGET // len(by_dataset), seed
-        )
+        _dataset(exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, budget, seed)
         for (name,), cells in by_dataset.items()
     ]
     sampled = [
@@ -54,38 +53,21 @@ def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int, seed: int)
     used = np.unique(np.concatenate([truth.indices, *(cut[cut >= 0] for cut in cuts)]))
     place = np.full(len(exam.labels) + 1, -1, dtype=np.int64)  # the last one is for -1
     place[used] = np.arange(len(used))
-    names = exam.labels.names.take(used).to_pylist()
-    counts = exam.labels.counts[used].tolist()
-    texts = test.texts.take(rows).to_pylist()
-    ends = truth.indptr
+    names = [short(name, _NAME_LIMIT) for name in exam.labels.names.take(used).to_pylist()]
+    texts = [short(text, _TEXT_LIMIT) for text in test.texts.take(rows).to_pylist()]
+    true_labels = np.split(place[truth.indices], truth.indptr[1:-1])
+    alike = sum(at[:2] == next(iter(cells))[:2] for at in cells)
     several_shares = len({share for share, _, _ in cells}) > 1
+    titles = [f"{system} / {name}" + f" / {share}" * several_shares for share, system, name in cells]
     return {
         "name": exam.name,
         "all": len(test),
-        "labels": [[short(name, _NAME_LIMIT), count] for name, count in zip(names, counts, strict=True)],
-        "rows": [
-            {
-                "text": short(text, _TEXT_LIMIT),
-                "truth": place[truth.indices[ends[row] : ends[row + 1]]].tolist(),
-            }
-            for row, text in enumerate(texts)
-        ],
-        "cells": [
-            {
-                "name": f"{system} / {augmentation}" + f" / {share}" * several_shares,
-                "top": place[cut].ravel().tolist(),
-            }
-            for (share, system, augmentation), cut in zip(cells, cuts, strict=True)
-        ],
+        "labels": list(zip(names, exam.labels.counts[used].tolist(), strict=True)),
+        "rows": [{"text": t, "truth": ids.tolist()} for t, ids in zip(texts, true_labels, strict=True)],
+        "cells": [{"name": n, "top": place[c].ravel().tolist()} for n, c in zip(titles, cuts, strict=True)],
         # The cells of one system on the most rows: by_place has put these first.
-        "shown": list(range(min(_FIRST_SHOWN, _alike(list(cells))))),
+        "shown": list(range(min(_FIRST_SHOWN, max(alike, 2)))),
     }
-
-
-def _alike(places: Sequence[Place]) -> int:
-    """How many of the first places share fraction and system; where it is one, a second one is shown too."""
-    same = sum(place[:2] == places[0][:2] for place in places)
-    return same if same > 1 else 2
 
 
 def _sample(exam: Exam, cells: int, budget: int, seed: int) -> np.ndarray:
@@ -101,6 +83,4 @@ def _sample(exam: Exam, cells: int, budget: int, seed: int) -> np.ndarray:
 def _first(outcome: Outcome, exam: Exam) -> np.ndarray:
     """(test rows, SHOWN): the best labels after excluded pairs are taken out, -1 where there are no more."""
     cut = judge(outcome.top, exam.test.targets, None, (SHOWN,), exam.test.excluded).cut
-    padded = np.full((len(cut), SHOWN), -1, dtype=np.int64)
-    padded[:, : cut.shape[1]] = cut[:, :SHOWN]
-    return padded
+    return np.pad(cut, ((0, 0), (0, SHOWN - cut.shape[1])), constant_values=-1)

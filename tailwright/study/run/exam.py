@@ -60,6 +60,4 @@ def read_source(path: str) -> Corpus:
     return replace(demo_corpus(size=int(rows) if rows else None), source=path)
 
 
-@lru_cache(maxsize=8)
-def _kept(path: str) -> Corpus:
-    return read_source(path)
+_kept = lru_cache(maxsize=8)(read_source)
