@@ -110,9 +110,8 @@ class Judge:
         if any(_is_weighted(metric) for metric in metrics):
             seen = weighed_as or outcome
             weights = PROPENSITY_PRESETS["default"].inverse(seen.counts, seen.n_train)
-        return Drawn.of(
-            row_parts(outcome.top, test.targets, weights, metrics, test.excluded, mask), self.draws
-        )
+        parts = row_parts(outcome.top, test.targets, weights, metrics, test.excluded, mask)
+        return Drawn.of(parts, self.draws)
 
 
 def compare_all(
@@ -239,7 +238,7 @@ def _table(
             best = _best(drawn, {line: by_slice[ALL] for line, by_slice in means.items()}, metrics)
     adjusted = _adjusted(gains)
     entries = tuple(
-        Entry(line[0], line[1], seeds, means[line], spreads[line], adjusted.get(line, {}))
+        Entry(*line, seeds, means[line], spreads[line], adjusted.get(line, {}))
         for line, seeds in lines.items()
     )
     table = (first.cell.dataset, first.cell.fraction, first.n_train)

@@ -19,6 +19,7 @@ from tailwright.study.run.exam import Exam, read_source, source_of
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 HITS_AT = 5
+LABELS_A_SIDE = 10
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class TwoRuns:
         return {**asdict(self), "differences": differences}
 
 
-def compare_runs(first: Path, second: Path, data: Path | None = None, draws: int = DRAWS) -> TwoRuns:
+def compare_runs(first: Path, second: Path, data: Path | None = None) -> TwoRuns:
     """Judge both runs on the test rows of the corpus they were trained on, or on those of `data`."""
     corpus = read_source(str(data)) if data is not None else _common_corpus(first, second)
-    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus, draws)
+    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus)
 
 
 def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int = DRAWS) -> TwoRuns:
@@ -91,10 +92,8 @@ def _common_corpus(first: Path, second: Path) -> Corpus:
     return read_source(one)
 
 
-def _changes(
-    before: Outcome, after: Outcome, exam: Exam, count: int = 10
-) -> tuple[list[LabelChange], list[LabelChange]]:
-    """The `count` labels that gained most and those that lost most."""
+def _changes(before: Outcome, after: Outcome, exam: Exam) -> tuple[list[LabelChange], list[LabelChange]]:
+    """The labels that gained most and those that lost most."""
     test, labels = exam.test, exam.labels
     hits = label_hits(before.top, after.top, test.targets, HITS_AT, test.excluded)
     gained, lost = (
@@ -109,6 +108,6 @@ def _changes(
             )
             for label in side.tolist()
         ]
-        for side in hits.most_changed(count)
+        for side in hits.most_changed(LABELS_A_SIDE)
     )
     return gained, lost

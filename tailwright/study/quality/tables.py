@@ -20,7 +20,6 @@ def text_rows(quality: MethodQuality) -> Rows:
 
 
 def _shown(side: TextFigures) -> dict[str, str]:
-    """Figure to its value on one side."""
     return {
         "texts": f"{side.texts:,}",
         "words, mean": f"{side.words.mean:.1f}",
@@ -56,7 +55,6 @@ def pair_rows(quality: MethodQuality) -> Rows:
 
 
 def drift_header(drift: Drift) -> list[str]:
-    """The columns of `drift_rows`."""
     return ["labels, in percent", *_figures(drift), "rows"]
 
 
@@ -78,12 +76,10 @@ def headline(quality: MethodQuality) -> str:
     sources = "" if quality.sources is None else f", made of {quality.sources.texts:,} sources"
     share = f"{quality.share:.1f} % of the training rows"
     sentence = f"{quality.method}: {quality.rows:,} new rows, {share}{sources}."
-    if not quality.without_source:
-        return sentence
-    return (
-        f"{sentence} {quality.without_source:,} of them have no source among the training rows and are left "
-        "out of all comparisons with sources."
-    )
+    if quality.without_source:
+        sentence += f" {quality.without_source:,} of them have no source among the training rows "
+        sentence += "and are left out of all comparisons with sources."
+    return sentence
 
 
 def drift_words(drift: Drift) -> list[str]:

@@ -27,16 +27,14 @@ _METHODS = ("labelmix", "gandalf")
 _BINS = np.linspace(-1, 1, 81)
 
 
-def closeness_section(
-    outcomes: Sequence[Outcome], exams: Mapping[str, Exam], seed: int = 0
-) -> Section | None:
+def closeness_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam]) -> Section | None:
     """For each dataset one model with text vectors, without and with what changes its geometry."""
     views = []
     for (dataset, share, system, augmentation), outcome in _selected(outcomes):
         assert outcome.folder is not None  # one without was not selected
         inside = outcome.folder / "run"  # of a study's cell; a run that was picked by hand has none
         run = load(inside if inside.is_dir() else outcome.folder)
-        cosines = similarities(run, rows_of(outcome.cell, exams[dataset].corpus), seed)
+        cosines = similarities(run, rows_of(outcome.cell, exams[dataset].corpus))
         if cosines:
             at = (dataset, system, f"{augmentation}, {share} of the rows")
             views.append(View(at, _summary(cosines), _figure(cosines)))

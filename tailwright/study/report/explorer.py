@@ -25,14 +25,14 @@ _BYTES_A_LABEL = 6
 _FIRST_SHOWN = 4
 
 
-def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam], seed: int = 0) -> Section | None:
+def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam]) -> Section | None:
     """Every dataset's test rows, or a sample of them that keeps the file small."""
     by_dataset = grouped(by_place(outcomes), 1)
     if not by_dataset:
         return None
     budget = BUDGET // len(by_dataset)
     datasets = [
-        _dataset(exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, budget, seed)
+        _dataset(exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, budget)
         for (name,), cells in by_dataset.items()
     ]
     sampled = [
@@ -42,10 +42,10 @@ def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam], see
     return Section("predictions", "Predictions", html, scripts={"explorer-data": datasets})
 
 
-def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int, seed: int) -> dict[str, Any]:
+def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int) -> dict[str, Any]:
     """One dataset as the page's script takes it; labels are numbered anew, only those that occur."""
     test = exam.test
-    rows = _sample(exam, len(cells), budget, seed)
+    rows = _sample(exam, len(cells), budget)
     cuts = [_first(outcome, exam)[rows] for outcome in cells.values()]
     targets, excluded = test.targets[rows], test.excluded[rows]
     truth = sparse.csr_array(targets - targets.multiply(excluded))
@@ -70,14 +70,14 @@ def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int, seed: int)
     }
 
 
-def _sample(exam: Exam, cells: int, budget: int, seed: int) -> np.ndarray:
+def _sample(exam: Exam, cells: int, budget: int) -> np.ndarray:
     """Ascending rows that fit into so many bytes: all of them, or as many drawn at random."""
     test = exam.test
     labels_a_row = test.targets.nnz / len(test)
     text = min(test.texts.nbytes / len(test), _TEXT_LIMIT)
     one = 30 + text + _BYTES_A_LABEL * (cells * SHOWN + labels_a_row)
     count = min(len(test), max(int(budget / one), 1))
-    return np.sort(stream(seed, "report-explorer").permutation(len(test))[:count])
+    return np.sort(stream(0, "report-explorer").permutation(len(test))[:count])
 
 
 def _first(outcome: Outcome, exam: Exam) -> np.ndarray:

@@ -26,7 +26,6 @@ class Exam:
 
     @property
     def test(self) -> Dataset:
-        """The rows that rankings are judged on."""
         if self.corpus.test is None or not len(self.corpus.test):
             raise InputError("found no test rows", expected="test rows to judge by", path=self.corpus.source)
         return self.corpus.test

@@ -1,8 +1,7 @@
 """`Outcome`: what a finished cell gave. Tables, reports, claims and comparisons all start from outcomes.
 
 docs/studies.md lists the files of a study's folder. Its `cells.json` has the cells that were last asked for,
-with the names they had then; cells of an earlier plan, or of earlier code, stay in their folders but do not
-count.
+with their names; cells of an earlier plan, or of earlier code, stay in their folders but do not count.
 """
 
 from __future__ import annotations

@@ -45,8 +45,6 @@ class Ended(NamedTuple):
 
 @dataclass
 class Worker:
-    """A process that was started for a cell."""
-
     key: str
     cell: Cell
     folder: Path
