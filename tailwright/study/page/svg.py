@@ -17,7 +17,7 @@ from tailwright.errors import InputError
 from tailwright.study.page import short
 from tailwright.study.page.html import printable, refuse_unwritable, write_page
 
-# Drawn small on purpose: scaled down to a phone, 13 units of text are still to be read.
+# Drawn small on purpose: scaled down to a phone, 13 units of text are still legible.
 WIDTH, HEIGHT = 520, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 46
 BANDS = ("#cfe2f5", "#e6ebf0", "#f8dcc8")

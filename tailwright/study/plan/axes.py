@@ -1,7 +1,6 @@
 """The axes of a plan: datasets with their fractions and seeds, models with settings, augmentations.
 
-Names of models, methods and settings are checked while the plan is read, so that a typing error is found
-before hours of work and not after them.
+Names of models, methods and settings are checked while the plan is read: a typo shows before hours of work.
 """
 
 from __future__ import annotations

@@ -87,11 +87,10 @@ def read_plan(path: Path) -> StudyPlan:
 def _against(top: Table, systems: Sequence[System]) -> str:
     """The name, in tables, of the system that the plan compares all others with."""
     title = top.text("against", "")
-    if not title:
-        return ""
     names = {system.title: system.name for system in systems}
-    top.refuse_unknown("model", title, names)
-    return names[title]
+    if title:
+        top.refuse_unknown("model", title, names)
+    return names.get(title, "")
 
 
 def _crossed(

@@ -18,7 +18,7 @@ PREDICTED = 5
 
 @dataclass(frozen=True)
 class ExampleLabel:
-    """A label of a row, and on how many original training rows it stands."""
+    """A label of a row, and how many original training rows have it."""
 
     name: str
     rows: int

@@ -115,12 +115,12 @@ class Estimate:
         self._known: dict[tuple[object, ...], list[float]] = defaultdict(list)
 
     def add(self, cell: Cell, seconds: float) -> None:
-        """Take in what a finished cell took."""
+        """Record how long a finished cell took."""
         for group in _groups(cell):
             self._known[group].append(seconds)
 
     def of(self, cell: Cell) -> float | None:
-        """What the nearest finished cells took on average; None before there is any."""
+        """The mean time of the most similar finished cells; None before there is any."""
         for group in _groups(cell):
             if self._known[group]:
                 return fmean(self._known[group])
@@ -129,7 +129,7 @@ class Estimate:
     def left(
         self, waiting: Iterable[Cell], running: Iterable[tuple[Cell, float]], workers: int
     ) -> float | None:
-        """Seconds until all are done, with what each running one has had already."""
+        """Seconds until all are done; running cells come with the seconds they have had."""
         total = 0.0
         for cell, had in [*((cell, 0.0) for cell in waiting), *running]:
             needed = self.of(cell)

@@ -170,7 +170,7 @@ class _Shift:
                 self._say(worker.cell, f"failed: {ended.reason}")
 
     def _look_elsewhere(self) -> None:
-        """Wait for cells that other studies work on; take up those that were given up there."""
+        """Wait for cells that other studies work on, and take over those that they gave up."""
         time.sleep(SECONDS_BETWEEN_LOOKS_AT_OTHERS)
         for key in list(self.elsewhere):
             lock = locked(self.study.place(key))

@@ -1,7 +1,7 @@
 """A process for each cell, seen from both sides: `python -m tailwright.study.run.worker FOLDER`.
 
 So a cell's memory can be measured, and a cell that is killed takes no other with it. FOLDER/cell.json says
-what is to be done. A lock on FOLDER/lock, which the system drops however the process ends, keeps
+what to do. A lock on FOLDER/lock, which the system drops however the process ends, keeps
 two studies from working on one cell at once. Standard input is a pipe from the study: when the study is gone,
 the process ends.
 """
