@@ -104,7 +104,7 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
     import numba
 
     from tailwright.augmentation import Forecast
-    from tailwright.study.plan.estimate import in_words
+    from tailwright.study.run.display import in_words
 
     forecasts = {}
     for method in methods:

@@ -31,8 +31,7 @@ def report(
     Example: `tailwright report runs/plain runs/gandalf --out report.html`
     """
     from tailwright.study.report import write_report
-    from tailwright.study.report.document import plotly_js
-    from tailwright.study.report.picked import picked_outcomes
+    from tailwright.study.report.writing import picked_outcomes, plotly_js
 
     plotly_js()
     outcomes, exams = picked_outcomes(runs, data)

@@ -95,7 +95,7 @@ def study(
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     """Every cell with its state, and an estimate of what is left."""
-    from tailwright.study.plan.estimate import in_words
+    from tailwright.study.run.display import in_words
 
     estimate = planned.estimate()
     cells = planned.keys(only)

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from tailwright.study.plan.cells import Cell
-from tailwright.study.plan.estimate import Estimate, in_words
-from tailwright.study.run.display import Bars, Display, Lines, display
+from tailwright.study.run.display import Bars, Display, Estimate, Lines, display, in_words
 
 CELL = Cell("toy [x]", "data", "twin", "gandalf", ("gandalf",))
 

@@ -26,10 +26,10 @@ from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.study.compare.comparisons import compare_all
 from tailwright.study.plan.cells import Cell
-from tailwright.study.report import document, explorer, write_report
+from tailwright.study.report import explorer, write_report, writing
 from tailwright.study.report.explorer import SHOWN, explorer_section
 from tailwright.study.report.metrics import metrics_section, verdicts
-from tailwright.study.report.picked import picked_outcomes
+from tailwright.study.report.writing import picked_outcomes
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 
@@ -68,13 +68,13 @@ def figures(page: str, name: str) -> list[dict]:
 
 @given(st.recursive(st.text() | st.integers() | st.none(), st.lists))
 def test_values_come_back_from_a_block_as_they_were_and_cannot_end_it(values):
-    text = document.json_text(values)
+    text = writing.json_text(values)
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == values
 
 
 def test_half_a_character_is_replaced():
-    assert document.json_text("a\ud800b").encode() == '"a\ufffdb"'.encode()
+    assert writing.json_text("a\ud800b").encode() == '"a\ufffdb"'.encode()
 
 
 def test_names_of_labels_and_datasets_stay_text(page):
@@ -212,7 +212,7 @@ def test_sixty_cells_on_thirteen_thousand_rows_of_many_labels_stay_below_ten_meg
         )
         for number in range(60)
     ]
-    size = len(document.json_text(explorer_section(cells, {"large": exam}).scripts["explorer-data"]))
+    size = len(writing.json_text(explorer_section(cells, {"large": exam}).scripts["explorer-data"]))
     assert 5e6 < size < 1e7
 
 

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tailwright.errors import TailwrightError
+from tailwright.study.compare.conclusion import results, write_results
 from tailwright.study.plan.cells import Cell
 from tailwright.study.run.outcomes import Outcome
-from tailwright.study.run.results import results, write_results
 
 PUBLISHED = [
     *("paper", "table", "dataset", "model", "augmentation", "train_fraction", "n_train", "weight", "variant"),

@@ -18,7 +18,7 @@ from toy_study import command, plan_of, study, workers_of, write_data
 from tailwright.cli import run
 from tailwright.errors import TailwrightError
 from tailwright.streams import stream
-from tailwright.study.run import runner, workers
+from tailwright.study.run import runner, worker
 from tailwright.study.run.outcomes import outcomes_of
 from tailwright.study.run.runner import prepared, run_study
 
@@ -248,7 +248,7 @@ def study_of_two(place, tmp_path, monkeypatch):
                 arguments = [arguments[0], "-c", first]
             return popen(arguments, **options)
 
-        monkeypatch.setattr(workers.subprocess, "Popen", replaced)
+        monkeypatch.setattr(worker.subprocess, "Popen", replaced)
         monkeypatch.setattr(runner, "SECONDS_BETWEEN_LOOKS_AT_OTHERS", 0.05)
         plan = plan_of(tmp_path, LESS.replace('"data"', f'"{place / "data"}"'))
         return prepared(plan, tmp_path / "s")
@@ -308,7 +308,7 @@ def test_a_plan_over_data_without_test_rows_is_refused_before_anything_runs(tmp_
 
 
 def test_threads_are_divided_among_the_workers(tmp_path, monkeypatch):
-    found = workers.environment_of(tmp_path, 3)
+    found = worker.environment_of(tmp_path, 3)
     assert (found["OMP_NUM_THREADS"], found["NUMBA_NUM_THREADS"]) == ("3", "3")
     assert found["TAILWRIGHT_SHARED"] == str(tmp_path)
     given = []

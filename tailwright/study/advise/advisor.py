@@ -176,7 +176,9 @@ class _Halving:
             if self.probes and self._elapsed() + self._expected(share) > self.budget:
                 return False
             self.probes.append(self._probe(contender, number, small, share))
-            self._show()
+            now = min(round(self._elapsed()), round(self.budget))
+            self.advance(now - self._shown)
+            self._shown = now
         self.share = share
         self.complete.add(number)
         return True
@@ -236,9 +238,7 @@ class _Halving:
         """
         mine = [p for p in self.probes if p.contender == contender]
         mine = [p for p in mine if p.round in self.complete or not self.complete]
-        if not mine:
-            return []
-        share = max(p.share for p in mine)
+        share = max((p.share for p in mine), default=0.0)
         return [p for p in mine if p.share == share]
 
     def _ranked(self, contender: Contender) -> Ranked:
@@ -271,11 +271,6 @@ class _Halving:
 
     def _elapsed(self) -> float:
         return self.clock() - self.start
-
-    def _show(self) -> None:
-        now = min(round(self._elapsed()), round(self.budget))
-        self.advance(now - self._shown)
-        self._shown = now
 
 
 def _plain(value: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,8 @@ SLICES = ("head", "torso", "tail", "unseen")
 METRICS = ("P@1", "P@5", "PSP@5", "R@10")
 FREQUENCIES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _FEWEST_FOR_PROPENSITIES = 3
+
+Line: TypeAlias = tuple[str, str]  # system and augmentation: a row of a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +110,8 @@ class Judge:
         if any(_is_weighted(metric) for metric in metrics):
             seen = weighed_as or outcome
             weights = PROPENSITY_PRESETS["default"].inverse(seen.counts, seen.n_train)
-        return Drawn.of(
-            row_parts(outcome.top, test.targets, weights, metrics, test.excluded, mask), self.draws
-        )
+        parts = row_parts(outcome.top, test.targets, weights, metrics, test.excluded, mask)
+        return Drawn.of(parts, self.draws)
 
 
 def compare_all(
@@ -117,25 +119,23 @@ def compare_all(
     exams: Mapping[str, Exam],
     metrics: Sequence[str] = METRICS,
     draws: int = DRAWS,
-    order: Sequence[tuple[str, str]] = (),
+    order: Sequence[Line] = (),
     against: str = "",
 ) -> list[Comparison]:
     """Every table of these outcomes, by dataset and fraction.
 
-    `exams` are by dataset. `order` lists (system, augmentation) in the order of the rows; others follow by
-    name, and the baseline always comes first within its system. `against` names a system; see `Comparison`.
+    `exams` are by dataset. Lines come in the order of `order`, others after them by name, and a system's
+    baseline before its augmentations. `against` names a system; see `Comparison`.
     """
     tables: dict[tuple[str, float, int], list[Outcome]] = {}
     for outcome in outcomes:
         table = (outcome.cell.dataset, outcome.cell.fraction, outcome.n_train)
         tables.setdefault(table, []).append(outcome)
-    judges = {name: Judge(exams[name], draws) for name in sorted({dataset for dataset, *_ in tables})}
-    comparisons = []
-    for (dataset, fraction, n_train), members in sorted(tables.items(), key=lambda item: item[0]):
-        lines = _lines(members, order)
-        fitting = fit_for(metrics, n_train)
-        comparisons.append(_table(judges[dataset], dataset, fraction, lines, fitting, against))
-    return comparisons
+    judges = {dataset: Judge(exams[dataset], draws) for dataset, *_ in tables}
+    return [
+        _table(judges[table[0]], _lines(tables[table], order), fit_for(metrics, table[2]), against)
+        for table in sorted(tables)
+    ]
 
 
 def gain_by_frequency(
@@ -179,11 +179,9 @@ def frequency_buckets(counts: np.ndarray, edges: Sequence[int] = FREQUENCIES) ->
     return buckets
 
 
-def _lines(
-    members: Sequence[Outcome], order: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[Outcome, ...]]:
-    """Outcomes by (system, augmentation), in the order of the table's rows and by seed."""
-    lines: dict[tuple[str, str], dict[int, Outcome]] = {}
+def _lines(members: Sequence[Outcome], order: Sequence[Line]) -> dict[Line, tuple[Outcome, ...]]:
+    """The outcomes of each line by seed, lines in the order of the table's rows."""
+    lines: dict[Line, dict[int, Outcome]] = {}
     for outcome in sorted(members, key=lambda outcome: (outcome.cell.seed, outcome.key)):
         cell = outcome.cell
         seeds = lines.setdefault((cell.system, cell.augmentation), {})
@@ -193,12 +191,12 @@ def _lines(
     return {line: tuple(lines[line].values()) for line in in_order(lines, order)}
 
 
-def in_order(lines: Iterable[tuple[str, str]], order: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(system, augmentation) pairs in the order of `order`, by system, each system's baseline first."""
+def in_order(lines: Iterable[Line], order: Sequence[Line]) -> list[Line]:
+    """Lines in the order of `order`, by system, each system's baseline first."""
     systems = list(dict.fromkeys(system for system, _ in order))
     places = {line: place for place, line in enumerate(order)}
 
-    def key(line: tuple[str, str]) -> tuple[int, str, bool, int, str]:
+    def key(line: Line) -> tuple[int, str, bool, int, str]:
         system, augmentation = line
         rank = systems.index(system) if system in systems else len(systems)
         return rank, system, augmentation != BASELINE, places.get(line, len(places)), augmentation
@@ -207,20 +205,14 @@ def in_order(lines: Iterable[tuple[str, str]], order: Sequence[tuple[str, str]])
 
 
 def _table(
-    judge: Judge,
-    dataset: str,
-    fraction: float,
-    lines: Mapping[tuple[str, str], tuple[Outcome, ...]],
-    metrics: tuple[str, ...],
-    against: str,
+    judge: Judge, lines: Mapping[Line, tuple[Outcome, ...]], metrics: tuple[str, ...], against: str
 ) -> Comparison:
     first = next(iter(lines.values()))[0]
-    masks = {ALL: None, **{name: head_torso_tail(first.counts)[name] for name in SLICES}}
-    means: dict[tuple[str, str], dict[str, dict[str, float]]] = {line: {} for line in lines}
-    spreads: dict[tuple[str, str], dict[str, dict[str, float | None]]] = {line: {} for line in lines}
-    gains: dict[tuple[tuple[str, str], str, str], Difference] = {}
+    means: dict[Line, dict[str, dict[str, float]]] = {line: {} for line in lines}
+    spreads: dict[Line, dict[str, dict[str, float | None]]] = {line: {} for line in lines}
+    gains: dict[tuple[Line, str, str], Difference] = {}
     best: dict[str, Best] = {}
-    for name, mask in masks.items():
+    for name, mask in {ALL: None, **head_torso_tail(first.counts)}.items():
         # One slice after the other, so that the rows of one slice alone are in memory.
         drawn = {
             line: [judge.drawn(outcome, metrics, mask) for outcome in seeds] for line, seeds in lines.items()
@@ -246,18 +238,18 @@ def _table(
             best = _best(drawn, {line: by_slice[ALL] for line, by_slice in means.items()}, metrics)
     adjusted = _adjusted(gains)
     entries = tuple(
-        Entry(line[0], line[1], seeds, means[line], spreads[line], adjusted.get(line, {}))
+        Entry(*line, seeds, means[line], spreads[line], adjusted.get(line, {}))
         for line, seeds in lines.items()
     )
-    sizes = (first.n_train, judge.draws.rows, judge.draws.draws)
-    return Comparison(dataset, fraction, *sizes, metrics, entries, best, against)
+    table = (first.cell.dataset, first.cell.fraction, first.n_train)
+    return Comparison(*table, judge.draws.rows, judge.draws.draws, metrics, entries, best, against)
 
 
 def _adjusted(
-    gains: Mapping[tuple[tuple[str, str], str, str], Difference],
-) -> dict[tuple[str, str], dict[str, dict[str, Difference]]]:
+    gains: Mapping[tuple[Line, str, str], Difference],
+) -> dict[Line, dict[str, dict[str, Difference]]]:
     """Holm over all labels, and over the slices together; by line, slice and metric."""
-    adjusted: dict[tuple[str, str], dict[str, dict[str, Difference]]] = {}
+    adjusted: dict[Line, dict[str, dict[str, Difference]]] = {}
     for whole in (True, False):
         family = {place: gain for place, gain in gains.items() if (place[1] == ALL) == whole}
         for (line, name, metric), gain in zip(family, holm_adjusted(list(family.values())), strict=True):
@@ -266,13 +258,13 @@ def _adjusted(
 
 
 def _best(
-    drawn: Mapping[tuple[str, str], Sequence[Drawn]],
-    means: Mapping[tuple[str, str], Mapping[str, float]],
-    metrics: Sequence[str],
+    drawn: Mapping[Line, Sequence[Drawn]], means: Mapping[Line, Mapping[str, float]], metrics: Sequence[str]
 ) -> dict[str, Best]:
     """The best entry of each metric, compared with every other; Holm over all of these differences."""
     lines = list(drawn.values())
-    ranks = {metric: _ranked([means[line][metric] for line in drawn]) for metric in metrics}
+    values = {metric: [means[line][metric] for line in drawn] for metric in metrics}
+    # Of equal means the earlier entry ranks first.
+    ranks = {metric: sorted(range(len(lines)), key=lambda i: -of[i]) for metric, of in values.items()}
     places, family = [], []
     for metric, (first, *others) in ranks.items():
         for other in others:
@@ -290,11 +282,6 @@ def _best(
         )
         for metric, (first, *others) in ranks.items()
     }
-
-
-def _ranked(means: Sequence[float]) -> list[int]:
-    """Places from the highest mean to the lowest; of equal means the earlier place first."""
-    return sorted(range(len(means)), key=lambda place: -means[place])
 
 
 def fit_for(metrics: Sequence[str], n_train: int) -> tuple[str, ...]:

@@ -52,11 +52,10 @@ class Sheet:
     words: int = 2
 
     def __post_init__(self) -> None:
+        wanted = len(self.columns)
         for row in (row for group in self.groups for row in group):
-            if len(row) != len(self.columns):
-                raise ValueError(
-                    f"a row of {self.title!r} has {len(row)} cells, expected {len(self.columns)}"
-                )
+            if len(row) != wanted:
+                raise ValueError(f"a row of {self.title!r} has {len(row)} cells, expected {wanted}")
 
 
 def markdown(title: str, sheets: Sequence[Sheet]) -> str:

@@ -6,15 +6,15 @@ bold only if it is better than every other row beyond noise; else it and those l
 
 from __future__ import annotations
 
+import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 
-from tailwright.evaluation.bootstrap import Difference
 from tailwright.evaluation.draws import DRAWS
 from tailwright.store.whole_file import write_whole
-from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, compare_all, in_order
+from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, Line, compare_all, in_order
 from tailwright.study.compare.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown
 from tailwright.study.plan.cells import BASELINE, Cell
 from tailwright.study.run.exam import Exam
@@ -62,74 +62,61 @@ def write_tables(
     """
     sheets = []
     for table in compared:
-        missing = _Missing(table, cells, failed or {}, left_out)
+        missing = _missing(table, cells, failed or {}, left_out)
         sheets += [_quality(table, metrics, missing), *_by_slice(table)]
     if compared:
         sheets.append(_cost(compared))
-    written = []
-    for name, text in (("tables.md", markdown(title, sheets)), ("tables.tex", latex(title, sheets))):
-        write_whole(folder / name, text.encode())
-        written.append(folder / name)
-    return written
+    texts = {folder / "tables.md": markdown(title, sheets), folder / "tables.tex": latex(title, sheets)}
+    for path, text in texts.items():
+        write_whole(path, text.encode())
+    return list(texts)
 
 
-class _Missing:
-    """What is missing in one table, with a numbered note for each reason."""
-
-    def __init__(
-        self, table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
-    ) -> None:
-        here = [cell for cell in cells if (cell.dataset, cell.fraction) == (table.dataset, table.fraction)]
-        done = {(e.system, e.augmentation, o.cell.seed) for e in table.entries for o in e.outcomes}
-        self.notes: list[str] = []
-        self.of_line: dict[tuple[str, str], list[int]] = {}
-        for cell in here:
-            if (cell.system, cell.augmentation, cell.seed) not in done:
-                why = f"failed: {failed[cell.title]}" if cell.title in failed else "not run yet"
-                self._add((cell.system, cell.augmentation), f"seed {cell.seed} {why}")
-        asked = {(cell.system, cell.augmentation) for cell in here}
-        for system in dict.fromkeys(cell.system for cell in here):
-            for augmentation in dict.fromkeys(cell.augmentation for cell in here):
-                start = f"{system} x {augmentation}: "
-                if (system, augmentation) not in asked:
-                    for line in left_out:
-                        if line.startswith(start):
-                            self._add((system, augmentation), f"left out: {line.removeprefix(start)}")
-
-    def _add(self, line: tuple[str, str], why: str) -> None:
-        if why not in self.notes:
-            self.notes.append(why)
-        self.of_line.setdefault(line, []).append(self.notes.index(why) + 1)
-
-    def marks(self, line: tuple[str, str]) -> str:
-        return "".join(f" [{number}]" for number in self.of_line.get(line, []))
-
-    def lines(self) -> list[str]:
-        return [f"[{number}] {why}" for number, why in enumerate(self.notes, start=1)]
+def _missing(
+    table: Comparison, cells: Sequence[Cell], failed: Mapping[str, str], left_out: Sequence[str]
+) -> dict[Line, list[str]]:
+    """Why outcomes are missing in one table, by line."""
+    here = [cell for cell in cells if (cell.dataset, cell.fraction) == (table.dataset, table.fraction)]
+    done = {(e.system, e.augmentation, o.cell.seed) for e in table.entries for o in e.outcomes}
+    reasons: dict[Line, list[str]] = defaultdict(list)
+    for cell in here:
+        if (cell.system, cell.augmentation, cell.seed) not in done:
+            why = f"failed: {failed[cell.title]}" if cell.title in failed else "not run yet"
+            reasons[cell.system, cell.augmentation].append(f"seed {cell.seed} {why}")
+    asked = {(cell.system, cell.augmentation) for cell in here}
+    systems = dict.fromkeys(cell.system for cell in here)
+    augmentations = dict.fromkeys(cell.augmentation for cell in here)
+    for line in itertools.product(systems, augmentations):
+        start = f"{' x '.join(line)}: "
+        for text in left_out:
+            if line not in asked and text.startswith(start):
+                reasons[line].append(f"left out: {text.removeprefix(start)}")
+    return reasons
 
 
-def _quality(table: Comparison, metrics: Sequence[str], missing: _Missing) -> Sheet:
-    """The metrics of every row, and what each augmentation gains over its baseline."""
+def _quality(table: Comparison, metrics: Sequence[str], missing: Mapping[Line, Sequence[str]]) -> Sheet:
+    """The metrics of every row, and what each augmentation gains; notes say why some are missing."""
+    notes = list(dict.fromkeys(reason for reasons in missing.values() for reason in reasons))
     shown = [metric for metric in metrics if metric in table.metrics]
     gains, base = [metric for metric in GAINS if metric in table.metrics], table.against or BASELINE
     entries = {(entry.system, entry.augmentation): place for place, entry in enumerate(table.entries)}
     rows = {}
-    for line in in_order({**entries, **missing.of_line}, [*entries, *missing.of_line]):
-        names = [Shown(line[0]), Shown(line[1] + missing.marks(line))]
-        if line not in entries:
-            rows[line] = [*names, *[DASH] * (len(shown) + len(gains))]
-            continue
-        place = entries[line]
-        rows[line] = [
-            *names,
-            *(_value(table, place, metric) for metric in shown),
-            *(_gain(table.entries[place], ALL, metric) for metric in gains),
-        ]
+    for line in in_order({*entries, *missing}, [*entries, *missing]):
+        marks = "".join(f" [{notes.index(reason) + 1}]" for reason in missing.get(line, ()))
+        figures = [DASH] * (len(shown) + len(gains))
+        if line in entries:
+            place = entries[line]
+            figures = [_value(table, place, metric) for metric in shown]
+            figures += [_gain(table.entries[place], ALL, metric) for metric in gains]
+        rows[line] = [Shown(line[0]), Shown(line[1] + marks), *figures]
     return Sheet(
         f"{table.dataset}, {table.fraction * 100:.4g} % of the training rows ({table.n_train:,})",
         ["model", "augmentation", *shown, *(f"Δ {metric} to {base}" for metric in gains)],
         _grouped(rows),
-        [f"{_basis(table)} {MARKS.format(base=table.baseline)}", *missing.lines()],
+        [
+            f"{_basis(table)} {MARKS.format(base=table.baseline)}",
+            *(f"[{number}] {reason}" for number, reason in enumerate(notes, start=1)),
+        ],
     )
 
 
@@ -139,16 +126,14 @@ def _value(table: Comparison, place: int, metric: str) -> Shown:
     text = f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
     if not best.is_clear:
         return Shown(f"{text} =") if place in {best.place, *best.level_with} else Shown(text)
-    alone = best.second is None
-    how = BOLD if place == best.place and not alone else UNDERLINED if place == best.second else PLAIN
-    return Shown(text, how)
+    if best.second is None:
+        return Shown(text)
+    return Shown(text, {best.place: BOLD, best.second: UNDERLINED}.get(place, PLAIN))
 
 
 def _gain(entry: Entry, labels: str, metric: str) -> Shown:
-    gain: Difference | None = entry.gain.get(labels, {}).get(metric)
-    if gain is None:
-        return Shown("")
-    return Shown(f"{gain.mean:+.2f} ({gain.interval}) {gain.verdict}")
+    gain = entry.gain.get(labels, {}).get(metric)
+    return Shown("" if gain is None else f"{gain.mean:+.2f} ({gain.interval}) {gain.verdict}")
 
 
 def _basis(table: Comparison) -> str:
@@ -179,31 +164,21 @@ def _by_slice(table: Comparison) -> list[Sheet]:
     if not rows:
         return []
     where = f"{table.dataset}, {table.fraction * 100:.4g} %"
+    title = f"{where}: {metric} gained over {table.against or BASELINE}, by training rows of a label"
     about = "Head: labels with more than 50 training rows; torso: 6 to 50; tail: 1 to 5; unseen: none."
-    return [
-        Sheet(
-            f"{where}: {metric} gained over {table.against or BASELINE}, by training rows of a label",
-            ["model", "augmentation", *slices],
-            _grouped(rows),
-            [f"{about} {_basis(table)}"],
-        )
-    ]
+    return [Sheet(title, ["model", "augmentation", *slices], _grouped(rows), [f"{about} {_basis(table)}"])]
 
 
 def _cost(tables: Sequence[Comparison]) -> Sheet:
     """Seconds and memory of every row, means over seeds."""
-    formats = {
-        "n_augmented": ",.0f",
-        "train_seconds": ",.1f",
-        "predict_seconds": ",.2f",
-        "peak_rss_mb": ",.0f",
-    }
 
     def row(table: Comparison, entry: Entry) -> list[Shown]:
         names = (table.dataset, f"{table.fraction * 100:.4g} %", entry.system, entry.augmentation)
         means = (
-            format(statistics.fmean(getattr(outcome, name) for outcome in entry.outcomes), how)
-            for name, how in formats.items()
+            f"{statistics.fmean(outcome.n_augmented for outcome in entry.outcomes):,.0f}",
+            f"{statistics.fmean(outcome.train_seconds for outcome in entry.outcomes):,.1f}",
+            f"{statistics.fmean(outcome.predict_seconds for outcome in entry.outcomes):,.2f}",
+            f"{statistics.fmean(outcome.peak_rss_mb for outcome in entry.outcomes):,.0f}",
         )
         return [Shown(text) for text in (*names, *means)]
 
@@ -213,6 +188,6 @@ def _cost(tables: Sequence[Comparison]) -> Sheet:
     return Sheet("Cost", columns, groups, ["Means over seeds; prediction is that of all test rows."], words=4)
 
 
-def _grouped(rows: Mapping[tuple[str, str], list[Shown]]) -> list[list[list[Shown]]]:
+def _grouped(rows: Mapping[Line, list[Shown]]) -> list[list[list[Shown]]]:
     """Consecutive rows of one system as a group."""
-    return [[rows[line] for line in lines] for _, lines in groupby(rows, key=lambda line: line[0])]
+    return [[rows[line] for line in lines] for _, lines in itertools.groupby(rows, key=lambda line: line[0])]

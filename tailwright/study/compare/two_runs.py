@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
 from tailwright.evaluation.compare import label_hits
 from tailwright.evaluation.draws import DRAWS
 from tailwright.labels import head_torso_tail
-from tailwright.study.compare.comparisons import ALL, METRICS, SLICES, Judge, fit_for
+from tailwright.study.compare.comparisons import ALL, METRICS, Judge, fit_for
 from tailwright.study.run.exam import Exam, read_source, source_of
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
 
 HITS_AT = 5
+LABELS_A_SIDE = 10
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,19 @@ class TwoRuns:
         return {**asdict(self), "differences": differences}
 
 
-def compare_runs(first: Path, second: Path, data: Path | None = None, draws: int = DRAWS) -> TwoRuns:
+def compare_runs(first: Path, second: Path, data: Path | None = None) -> TwoRuns:
     """Judge both runs on the test rows of the corpus they were trained on, or on those of `data`."""
     corpus = read_source(str(data)) if data is not None else _common_corpus(first, second)
-    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus, draws)
+    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus)
 
 
 def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int = DRAWS) -> TwoRuns:
     """The same for two outcomes on the test rows of `corpus`."""
-    judge = Judge(Exam(before.cell.dataset, corpus), draws)
-    test = judge.exam.test
+    exam = Exam(before.cell.dataset, corpus)
+    judge = Judge(exam, draws)
     metrics = fit_for(METRICS, before.n_train)
-    masks = {ALL: None, **{name: head_torso_tail(before.counts)[name] for name in SLICES}}
     unadjusted: dict[tuple[str, str], Difference] = {}
-    for name, mask in masks.items():
+    for name, mask in {ALL: None, **head_torso_tail(before.counts)}.items():
         was, now = (judge.drawn(one, metrics, mask, weighed_as=before) for one in (before, after))
         for metric in metrics:
             one = difference([was], [now], metric)
@@ -79,9 +79,9 @@ def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int
     differences: dict[str, dict[str, Difference]] = {}
     for (name, metric), one in zip(unadjusted, holm_adjusted(list(unadjusted.values())), strict=True):
         differences.setdefault(name, {})[metric] = one
-    gained, lost = _changes(before, after, corpus.labels, test.targets, test.excluded)
+    gained, lost = _changes(before, after, exam)
     same = bool(np.array_equal(before.counts, after.counts))
-    return TwoRuns(corpus.source, len(test), same, differences, gained, lost)
+    return TwoRuns(corpus.source, len(exam.test), same, differences, gained, lost)
 
 
 def _common_corpus(first: Path, second: Path) -> Corpus:
@@ -92,11 +92,10 @@ def _common_corpus(first: Path, second: Path) -> Corpus:
     return read_source(one)
 
 
-def _changes(
-    before: Outcome, after: Outcome, labels: LabelSpace, truth: Any, excluded: Any, count: int = 10
-) -> tuple[list[LabelChange], list[LabelChange]]:
-    """The labels that gained and that lost most, with how often each was there to be found."""
-    hits = label_hits(before.top, after.top, truth, HITS_AT, excluded)
+def _changes(before: Outcome, after: Outcome, exam: Exam) -> tuple[list[LabelChange], list[LabelChange]]:
+    """The labels that gained most and those that lost most."""
+    test, labels = exam.test, exam.labels
+    hits = label_hits(before.top, after.top, test.targets, HITS_AT, test.excluded)
     gained, lost = (
         [
             LabelChange(
@@ -109,6 +108,6 @@ def _changes(
             )
             for label in side.tolist()
         ]
-        for side in hits.most_changed(count)
+        for side in hits.most_changed(LABELS_A_SIDE)
     )
     return gained, lost

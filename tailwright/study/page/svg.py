@@ -17,7 +17,7 @@ from tailwright.errors import InputError
 from tailwright.study.page import short
 from tailwright.study.page.html import printable, refuse_unwritable, write_page
 
-# Drawn small on purpose: scaled down to a phone, 13 units of text are still to be read.
+# Drawn small on purpose: scaled down to a phone, 13 units of text are still legible.
 WIDTH, HEIGHT = 520, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 46
 BANDS = ("#cfe2f5", "#e6ebf0", "#f8dcc8")
@@ -41,7 +41,7 @@ class Band:
 
 
 class Plot:
-    """A picture with a title and a description, to which shapes are added; without any it is empty."""
+    """A picture with a title and a description, to which shapes are added."""
 
     def __init__(self, title: str, description: str, height: float = HEIGHT) -> None:
         self.title, self.description, self.height = printable(title), printable(description), height
@@ -73,7 +73,6 @@ class Plot:
         self.text(0, 0, y_label, transform=f"translate(14 {middle:.1f}) rotate(-90)")
 
     def __html__(self) -> str:
-        """As it stands in a page."""
         if self._shapes:
             return ET.tostring(self._svg(), encoding="unicode")
         paragraph = ET.Element("p", {"class": "nothing"})
@@ -102,17 +101,9 @@ class Plot:
         # Ids must differ between the plots of a page, and be the same whenever a plot is drawn anew.
         content = [self.title, self.description, *(ET.tostring(s, encoding="unicode") for s in self._shapes)]
         name = "plot-" + hashlib.blake2b("".join(content).encode(), digest_size=6).hexdigest()
-        svg = ET.Element(
-            "svg",
-            {
-                "viewBox": f"0 0 {WIDTH} {self.height:g}",
-                "role": "img",
-                "aria-labelledby": f"{name}-t {name}-d",
-                "font-family": "system-ui, sans-serif",
-                "font-size": "13",
-                "fill": INK,
-            },
-        )
+        svg = ET.Element("svg", {"viewBox": f"0 0 {WIDTH} {self.height:g}", "role": "img"})
+        svg.attrib |= {"aria-labelledby": f"{name}-t {name}-d"}
+        svg.attrib |= {"font-family": "system-ui, sans-serif", "font-size": "13", "fill": INK}
         ET.SubElement(svg, "title", {"id": f"{name}-t"}).text = self.title
         ET.SubElement(svg, "desc", {"id": f"{name}-d"}).text = self.description
         svg.extend(self._shapes)
@@ -189,10 +180,11 @@ def bars(
     `intervals` draws a line from low to high through a bar. Values may be negative. With more than one series
     a legend stands above.
     """
-    for name, values in [*series.items(), *(intervals or {}).items()]:
+    intervals = intervals or {}
+    for name, values in [*series.items(), *intervals.items()]:
         if len(values) != len(groups):
             raise ValueError(f"{name!r} has {len(values)} values for {len(groups)} groups")
-    ends = [e for values in (intervals or {}).values() for pair in values if pair is not None for e in pair]
+    ends = [end for pairs in intervals.values() for pair in pairs if pair is not None for end in pair]
     known = [v for values in series.values() for v in values if v is not None]
     plot = Plot(title, description)
     if not known:
@@ -218,11 +210,10 @@ def bars(
             height, fill = max(abs(y_of(value) - y_of(0)), 0.5), _fill(first_colour + number)
             bar = plot.add("rect", x=left, y=top, width=wide * 0.92, height=height, **fill)
             ET.SubElement(bar, "title").text = printable(f"{name}, {group}: {value:.2f}")
-            interval = (intervals or {}).get(name, [None] * len(groups))[place]
+            interval = intervals[name][place] if name in intervals else None
             if interval is not None:
-                plot.line(
-                    left + wide * 0.46, y_of(interval[0]), left + wide * 0.46, y_of(interval[1]), "axis"
-                )
+                middle = left + wide * 0.46
+                plot.line(middle, y_of(interval[0]), middle, y_of(interval[1]), "axis")
     if len(series) > 1:
         x = LEFT
         for number, name in enumerate(series):

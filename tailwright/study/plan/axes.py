@@ -1,14 +1,14 @@
 """The axes of a plan: datasets with their fractions and seeds, models with settings, augmentations.
 
-Names of models, methods and settings are checked while the plan is read, so that a typing error is found
-before hours of work and not after them.
+Names of models, methods and settings are checked while the plan is read: a typo shows before hours of work.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -37,14 +37,11 @@ class Data:
 
 @dataclass(frozen=True)
 class System:
-    """A model with settings, and the name that the plan gives to these settings, if any.
+    """A model with settings."""
 
-    `title` is its name in the plan.
-    """
-
-    title: str
+    title: str  # its name in the plan
     model: str
-    variant: str
+    variant: str  # the plan's name for the settings; empty if the title is the model's name
     settings: Mapping[str, Any]
     search: Mapping[str, tuple[Any, ...]]
 
@@ -56,10 +53,7 @@ class System:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Methods with settings under one name, and the titles of the models they are for.
-
-    Without a method it is the baseline.
-    """
+    """Methods with settings under one name, and the titles of the models they are for; none: the baseline."""
 
     name: str
     models: tuple[str, ...]
@@ -72,11 +66,8 @@ def datasets_in(top: Table) -> list[Data]:
     """The [datasets]: a path, or a table with a path, seeds, fractions and models of its own."""
     datasets = []
     for name, value in top.tables("datasets").items():
-        table = (
-            Table({"path": value}, top.path, "datasets")
-            if isinstance(value, str)
-            else top.below("datasets", name)
-        )
+        bare = isinstance(value, str)
+        table = Table({"path": value}, top.path, "datasets") if bare else top.below("datasets", name)
         table.refuse_other_keys(["path", "seeds", "fractions", "models"])
         # Seeds or fractions that a dataset does not set are the plan's.
         axes = {key: table.values.get(key, top.values.get(key)) for key in ("seeds", "fractions")}
@@ -96,12 +87,12 @@ def systems_in(top: Table) -> list[System]:
         model = table.text("model", title)
         settings = {key: value for key, value in table.values.items() if key not in {"model", "search"}}
         search = _search(table)
-        checked = _located(table)
-        kind = checked(models.settings, model)
-        checked(settings_from, kind, settings)
-        for name, values in search.items():
-            for value in values:
-                checked(settings_from, kind, {**settings, name: value})
+        with _located(table):
+            kind = models.settings(model)
+            settings_from(kind, settings)
+            for name, values in search.items():
+                for value in values:
+                    settings_from(kind, {**settings, name: value})
         variant = "" if title == model else title.removeprefix(model).strip(" -_") or title
         systems.append(System(title, model, variant, settings, search))
     return systems
@@ -130,9 +121,9 @@ def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
     if name == BASELINE:
         table.refuse_other_keys(["models"])
         return Augmentation(BASELINE, wanted)
-    checked = _located(table)
-    for method in methods:
-        checked(augmenter, method)
+    with _located(table):
+        for method in methods:
+            augmenter(method)
     reserved = ("method", "search", "models")
     given = {key: value for key, value in table.values.items() if key not in reserved}
     settings: dict[str, dict[str, Any]]
@@ -143,12 +134,13 @@ def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
         table.refuse_other_keys([*methods, *reserved])
         settings = {method: dict(table.below(method).values) for method in given}
     search = {_owned(table, setting, methods): values for setting, values in _search(table).items()}
-    for method in methods:
-        checked(augmenter, method, settings.get(method))
-    for setting, values in search.items():
-        owner, _, key = setting.partition(".")
-        for value in values:
-            checked(augmenter, owner, {**settings.get(owner, {}), key: value})
+    with _located(table):
+        for method in methods:
+            augmenter(method, settings.get(method))
+        for setting, values in search.items():
+            owner, _, key = setting.partition(".")
+            for value in values:
+                augmenter(owner, {**settings.get(owner, {}), key: value})
     return Augmentation(name, wanted, methods, settings, search)
 
 
@@ -173,23 +165,20 @@ def _search(table: Table) -> dict[str, tuple[Any, ...]]:
     return {name: tuple(values) for name, values in given.items()}
 
 
-def _located(table: Table) -> Any:
-    """A caller that adds the place in the plan to an InputError."""
-
-    def call(function: Any, *arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except InputError as error:
-            raise table.wrong(error.found, error.expected) from error
-
-    return call
+@contextmanager
+def _located(table: Table) -> Iterator[None]:
+    """Adds the place in the plan to an InputError inside."""
+    try:
+        yield
+    except InputError as error:
+        raise table.wrong(error.found, error.expected) from error
 
 
 def _place(table: Table) -> str:
     """Where the corpus is: variables filled in, relative to the plan's own folder."""
 
-    def value_of(found: re.Match[str]) -> str:
-        name = found[1].strip("{}")
+    def value_of(variable: re.Match[str]) -> str:
+        name = variable[1].strip("{}")
         if name not in os.environ:
             raise table.wrong(f"${name} is not set", f"that environment variable, for {given!r}")
         return os.environ[name]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
+from tailwright.runs.evaluation import KS
 from tailwright.runs.training import check_door
 from tailwright.study.plan.axes import Augmentation, Data, System, augmentations_in, datasets_in, systems_in
 from tailwright.study.plan.cells import Cell
@@ -59,17 +60,17 @@ def read_plan(path: Path) -> StudyPlan:
     top = read_table(path)
     top.refuse_other_keys(_KEYS)
     metrics = tuple(top.names("metrics", METRICS))
-    for name in metrics:
-        check_metric(top, name)
     search_metric = top.text("search_metric", "P@1")
-    check_metric(top, search_metric)
+    # What `tailwright.evaluate` computes.
+    known = [f"{kind}@{k}" for kind in ("P", "nDCG", "PSP", "PSnDCG", "R") for k in KS]
+    for name in (*metrics, search_metric):
+        top.refuse_unknown("metric", name, known)
     valid = top.number("valid", 0.1)
     if not 0 <= valid < 1:
         raise top.wrong(f"valid: found {valid}", "a share of the training rows in [0, 1)")
     pattern = Cell(dataset="", path="", model="", valid=valid, search_metric=search_metric)
-    data, systems = datasets_in(top), systems_in(top)
-    augmentations = augmentations_in(top)
-    listed, left_out = _crossed(top, pattern, data, systems, augmentations)
+    datasets, systems, augmentations = datasets_in(top), systems_in(top), augmentations_in(top)
+    listed, left_out = _crossed(top, pattern, datasets, systems, augmentations)
     if not listed:
         raise top.wrong("found no cell that can be trained", "; ".join(left_out))
     return StudyPlan(
@@ -86,19 +87,10 @@ def read_plan(path: Path) -> StudyPlan:
 def _against(top: Table, systems: Sequence[System]) -> str:
     """The name, in tables, of the system that the plan compares all others with."""
     title = top.text("against", "")
-    if not title:
-        return ""
     names = {system.title: system.name for system in systems}
-    top.refuse_unknown("model", title, names)
-    return names[title]
-
-
-def check_metric(top: Table, name: str) -> None:
-    """Refuse a metric that `tailwright.evaluate` does not compute."""
-    from tailwright.runs.evaluation import KS
-
-    known = [f"{kind}@{k}" for kind in ("P", "nDCG", "PSP", "PSnDCG", "R") for k in KS]
-    top.refuse_unknown("metric", name, known)
+    if title:
+        top.refuse_unknown("model", title, names)
+    return names.get(title, "")
 
 
 def _crossed(
@@ -117,29 +109,8 @@ def _crossed(
                 left_out.append(f"{system.name} x {added.name}: {reason}")
             else:
                 possible.append((system, added))
-    cells = [
-        cell
-        for data in datasets
-        for system, added in possible
-        if system.title in data.models
-        for cell in _cells(top, pattern, data, system, added)
-    ]
-    return cells, left_out
-
-
-def _hindrance(system: System, added: Augmentation) -> str:
-    """Why the model cannot be trained with the augmentation; empty if it can."""
     try:
-        for name in added.methods:
-            check_door(system.model, augmenters.card(name))
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-def _cells(top: Table, pattern: Cell, data: Data, system: System, added: Augmentation) -> list[Cell]:
-    try:
-        return [
+        cells = [
             replace(
                 pattern,
                 dataset=data.name,
@@ -154,11 +125,25 @@ def _cells(top: Table, pattern: Cell, data: Data, system: System, added: Augment
                 seed=seed,
                 search={**system.search, **added.search},
             )
+            for data in datasets
+            for system, added in possible
+            if system.title in data.models
             for fraction, seeds in data.seeds.items()
             for seed in seeds
         ]
     except ValueError as error:
         raise top.wrong(str(error)) from error
+    return cells, left_out
+
+
+def _hindrance(system: System, added: Augmentation) -> str:
+    """Why the model cannot be trained with the augmentation; empty if it can."""
+    try:
+        for name in added.methods:
+            check_door(system.model, augmenters.card(name))
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def is_asked_for(cell: Cell, only: str) -> bool:

@@ -22,7 +22,6 @@ class Table:
     source: str = ""
 
     def wrong(self, found: str, expected: str | None = None) -> InputError:
-        """An error at this table."""
         where = f"[{self.place}] " if self.place else ""
         return InputError(where + found, expected=expected, path=self.path)
 
@@ -80,7 +79,6 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The whole of a TOML file."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

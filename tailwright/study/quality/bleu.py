@@ -42,7 +42,7 @@ def self_bleu(texts: Sequence[Sequence[int]]) -> float | None:
     """
     if len(texts) < 2:
         return None
-    counts = [[Counter(_ngrams(text, n)) for text in texts] for n in ORDERS]
+    counts = [[Counter(zip(*(text[at:] for at in range(n)), strict=False)) for text in texts] for n in ORDERS]
     # A text may be matched by any other: the largest count elsewhere is the largest of all, or where that is
     # its own, the second.
     largest = [_two_largest(of_order) for of_order in counts]
@@ -59,10 +59,6 @@ def self_bleu(texts: Sequence[Sequence[int]]) -> float | None:
         totals = [max(len(text) - n + 1, 0) for n in ORDERS]
         scores.append(bleu(matches, totals, len(text), _nearest(np.delete(lengths, place), len(text))))
     return float(np.mean(scores))
-
-
-def _ngrams(words: Sequence[int], n: int) -> list[tuple[int, ...]]:
-    return [tuple(words[at : at + n]) for at in range(len(words) - n + 1)]
 
 
 def _two_largest(

@@ -115,19 +115,15 @@ def _figures(judged: Judged, slices: dict[str, np.ndarray]) -> dict[str, dict[st
 
 def _same(before: Judged, after: Judged) -> float:
     """The mean share of the first n labels of a source that its new row has among its first n."""
-    n = _sizes(before)
+    n, rows = _sizes(before)[:, None], np.arange(before.rows)[:, None]
+    # A number for each pair of row and label, so that labels of two rows are never the same.
     first, second = (
-        np.where((np.arange(j.cut.shape[1]) < n[:, None]) & (j.cut >= 0), _keys(j.cut, j.labels), -1)
+        np.where((np.arange(j.cut.shape[1]) < n) & (j.cut >= 0), rows * j.labels + j.cut, -1)
         for j in (before, after)
     )
     predicted = (first >= 0).sum(axis=1)
     kept = (np.isin(first, second) & (first >= 0)).sum(axis=1)
     return float(100 * (kept[predicted > 0] / predicted[predicted > 0]).mean()) if predicted.any() else 0.0
-
-
-def _keys(ids: np.ndarray, labels: int) -> np.ndarray:
-    """(rows, width) a number for each row and label, so that labels of two rows are never the same."""
-    return np.arange(len(ids))[:, None] * labels + ids
 
 
 def _same_place(one: str, other: str) -> bool:

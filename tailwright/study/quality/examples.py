@@ -18,7 +18,7 @@ PREDICTED = 5
 
 @dataclass(frozen=True)
 class ExampleLabel:
-    """A label of a row, and on how many original training rows it stands."""
+    """A label of a row, and how many original training rows have it."""
 
     name: str
     rows: int
@@ -59,20 +59,13 @@ def examples(
     columns = [_columns(corpus, int(pairing.rows[i])) for i in kinds]
     new_guesses = _guesses(run, new, columns)
     source_guesses = _guesses(run, [text or "" for text in sources], columns)
-    return tuple(
-        Example(
-            kind,
-            source,
-            text,
-            tuple(ExampleLabel(names[column].as_py(), int(counts[column])) for column in labels),
-            ratio_of.get(i),
-            () if source is None else before,
-            after,
-        )
-        for (i, kind), source, text, labels, before, after in zip(
-            kinds.items(), sources, new, columns, source_guesses, new_guesses, strict=True
-        )
-    )
+    shown = []
+    for number, (i, kind) in enumerate(kinds.items()):
+        source, before = sources[number], source_guesses[number]
+        labels = tuple(ExampleLabel(names[c].as_py(), int(counts[c])) for c in columns[number])
+        guesses = (() if source is None else before, new_guesses[number])
+        shown.append(Example(kind, source, new[number], labels, ratio_of.get(i), *guesses))
+    return tuple(shown)
 
 
 def _selected(corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, seed: int) -> dict[int, str]:
@@ -108,7 +101,7 @@ def _columns(corpus: Corpus, row: int) -> list[int]:
     """The labels of a row, the rarest first."""
     targets = corpus.train.targets
     columns = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]
-    return [int(column) for column in columns[np.argsort(corpus.labels.counts[columns], kind="stable")]]
+    return columns[np.argsort(corpus.labels.counts[columns], kind="stable")].tolist()
 
 
 def _guesses(run: Run | None, texts: list[str], columns: list[list[int]]) -> list[tuple[Guess, ...]]:

@@ -86,13 +86,13 @@ def compared(source: str | None, new: str) -> tuple[Segments, Segments]:
     ([('red', True), ('shoes', False)], [('blue', True), ('shoes', False)])
     """
     old_words, new_words = _first_words(source or ""), _first_words(new)
+    before, after = [], []
     matches = SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
-    changed = [source is not None and kind != "equal" for kind, *_ in matches]
-    before = [" ".join(old_words[first:end]) for _, first, end, _, _ in matches]
-    after = [" ".join(new_words[first:end]) for _, _, _, first, end in matches]
-    both = (zip(words, changed, strict=True) for words in (before, after))
-    old_segments, new_segments = ([(words, mark) for words, mark in side if words] for side in both)
-    return old_segments, new_segments
+    for kind, old_first, old_end, new_first, new_end in matches:
+        changed = source is not None and kind != "equal"
+        before.append((" ".join(old_words[old_first:old_end]), changed))
+        after.append((" ".join(new_words[new_first:new_end]), changed))
+    return [segment for segment in before if segment[0]], [segment for segment in after if segment[0]]
 
 
 def _first_words(text: str) -> list[str]:

@@ -56,7 +56,7 @@ def similarities(run: Run, corpus: Corpus, seed: int = 0, queries: int = 5000) -
     even_odds = np.zeros(len(corpus.labels))
     rare_first = LabelMixSettings().exponent * np.log(np.maximum(corpus.labels.counts, 1))
     shared = _one_label(query_rows, even_odds, draw)
-    # kind to the place of each query's partner, -1 for none, and to what the places are of
+    # Of each kind: the place of each query's partner, -1 for none, and the texts that places refer to.
     partners = {
         RANDOM: (_any_other(queried, len(rows), draw), rows.texts),
         SHARED: (_companion(rows.targets, queried, shared, draw), rows.texts),
@@ -105,8 +105,6 @@ def _companion(
     companions = np.full(len(queried), -1, dtype=np.int64)
     starts, sizes = by_label.indptr[:-1], np.diff(by_label.indptr)
     able = np.flatnonzero((labels >= 0) & (sizes[labels] > 1))
-    if not len(able):
-        return companions
     start, size = starts[labels[able]], sizes[labels[able]]
     # The query's own place is left out: places from it on move up by one.
     place = draw.integers(0, size - 1)

@@ -44,28 +44,18 @@ def pairings(corpus: Corpus, method: str | None = None) -> list[Pairing]:
     if method is not None and method not in new_rows:
         raise InputError(unknown("method", method, list(new_rows)), path=corpus.source or None)
     return [
-        Pairing(
-            name,
-            rows,
-            _places(corpus.train, origin.rows[rows]) if _has_sources(name) else np.full(len(rows), -1),
-        )
+        Pairing(name, rows, _sources(corpus.train, name, origin.rows[rows]))
         for name, rows in new_rows.items()
         if method in (None, name)
     ]
 
 
-def _has_sources(method: str) -> bool:
-    """Whether `origin.rows` of its rows are rows; gandalf's are labels, and its card says so.
-
-    The rows of an unknown method are taken to have sources.
-    """
-    return method not in augmenters.names() or bool(augmenters.card(method).keeps_targets)
-
-
-def _places(train: Dataset, numbers: np.ndarray) -> np.ndarray:
+def _sources(train: Dataset, method: str, numbers: np.ndarray) -> np.ndarray:
     """The places in the training rows of the original rows with these numbers, -1 for a missing one."""
+    # gandalf's `origin.rows` are labels, as its card says; an unknown method is taken to have sources.
+    has_sources = method not in augmenters.names() or augmenters.card(method).keeps_targets
     originals = np.flatnonzero(train.origin.is_original())
-    if not len(originals):
+    if not has_sources or not len(originals):
         return np.full(len(numbers), -1)
     known, first = np.unique(train.origin.rows[originals], return_index=True)
     at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)

@@ -20,7 +20,6 @@ def text_rows(quality: MethodQuality) -> Rows:
 
 
 def _shown(side: TextFigures) -> dict[str, str]:
-    """Figure to its value on one side."""
     return {
         "texts": f"{side.texts:,}",
         "words, mean": f"{side.words.mean:.1f}",
@@ -38,12 +37,9 @@ def pair_rows(quality: MethodQuality) -> Rows:
     """(figure, value): new rows against their sources, and against all training rows."""
     rows: Rows = []
     if quality.pairs is not None:
-        pairs = quality.pairs
-        near = pairs.similarity
-        rows += [
-            [f"{n}-grams copied from the source, %", f"{share:.2f}"] for n, share in pairs.copied.items()
-        ]
-        rows += [
+        pairs, near = quality.pairs, quality.pairs.similarity
+        rows = [
+            *([f"{n}-grams copied from the source, %", f"{share:.2f}"] for n, share in pairs.copied.items()),
             ["BLEU against the source", f"{pairs.bleu:.2f}"],
             ["similarity to the source, mean", f"{near.mean:.3f}"],
             ["similarity, 10 %", f"{near.p10:.3f}"],
@@ -59,7 +55,6 @@ def pair_rows(quality: MethodQuality) -> Rows:
 
 
 def drift_header(drift: Drift) -> list[str]:
-    """The columns of `drift_rows`."""
     return ["labels, in percent", *_figures(drift), "rows"]
 
 
@@ -81,12 +76,10 @@ def headline(quality: MethodQuality) -> str:
     sources = "" if quality.sources is None else f", made of {quality.sources.texts:,} sources"
     share = f"{quality.share:.1f} % of the training rows"
     sentence = f"{quality.method}: {quality.rows:,} new rows, {share}{sources}."
-    if not quality.without_source:
-        return sentence
-    return (
-        f"{sentence} {quality.without_source:,} of them have no source among the training rows and are left "
-        "out of all comparisons with sources."
-    )
+    if quality.without_source:
+        sentence += f" {quality.without_source:,} of them have no source among the training rows "
+        sentence += "and are left out of all comparisons with sources."
+    return sentence
 
 
 def drift_words(drift: Drift) -> list[str]:

@@ -1,4 +1,4 @@
-"""What can be measured of new texts: how varied they are, how they repeat themselves and their sources.
+"""Measures of new texts: how varied they are, and how much they repeat themselves and their sources.
 
 Words are those of `tailwright.data.text.words`: lower-cased, without punctuation. Shares are in percent.
 """
@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class TextFigures:
-    """What is measured of new rows and of sources; an n for which all texts are too short is left out."""
+    """Figures of the new texts or of the sources; an n for which all texts are too short is left out."""
 
     texts: int  # a source of several new rows counts once
     words: Spread  # words a text
@@ -53,7 +53,7 @@ class TextFigures:
 
 @dataclass(frozen=True)
 class PairFigures:
-    """New rows against the rows that they were made of."""
+    """New rows against their sources."""
 
     pairs: int  # new rows that have a source
     copied: dict[int, float]  # n to the share of the new rows' n-grams that their source has too
@@ -64,7 +64,7 @@ class PairFigures:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """All of it, and the similarity of each pair, in the order of `Pairing.paired()`."""
+    """The figures of one method, and the similarity of each pair, in the order of `Pairing.paired()`."""
 
     new: TextFigures
     sources: TextFigures | None
@@ -88,7 +88,6 @@ class _Texts:
         return np.diff(self.offsets)
 
     def members(self, side: str) -> slice:
-        """The texts of one side."""
         return slice(0, self.new) if side == NEW else slice(self.new, None)
 
     def totals(self, n: int) -> np.ndarray:
@@ -96,7 +95,7 @@ class _Texts:
         return np.maximum(self.lengths - n + 1, 0)
 
     def positions(self, texts: np.ndarray, n: int) -> np.ndarray:
-        """Where the n-grams of these texts stand, text by text."""
+        """The positions of these texts' n-grams, text by text."""
         totals = self.totals(n)[texts]
         starts = np.repeat(self.offsets[texts] - (np.cumsum(totals) - totals), totals)
         return starts + np.arange(len(starts))
@@ -184,7 +183,7 @@ def _figures(
 
 
 def equal_to_training(train: Dataset, pairing: Pairing) -> tuple[float, float]:
-    """Shares of the new rows, in percent, whose exact text (an original row, an earlier new row) has."""
+    """Percentages of new rows with the exact text of (an original row, an earlier new row)."""
     texts = train.texts.take(pa.array(pairing.rows))
     known = pc.is_in(texts, value_set=train.originals().texts)
     repeats = len(texts) - pc.count_distinct(texts).as_py()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -28,14 +27,14 @@ _METHODS = ("labelmix", "gandalf")
 _BINS = np.linspace(-1, 1, 81)
 
 
-def closeness_section(
-    outcomes: Sequence[Outcome], exams: Mapping[str, Exam], seed: int = 0
-) -> Section | None:
+def closeness_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam]) -> Section | None:
     """For each dataset one model with text vectors, without and with what changes its geometry."""
     views = []
     for (dataset, share, system, augmentation), outcome in _selected(outcomes):
-        train = rows_of(outcome.cell, exams[dataset].corpus)
-        cosines = similarities(load(_run_folder(outcome)), train, seed)
+        assert outcome.folder is not None  # one without was not selected
+        inside = outcome.folder / "run"  # of a study's cell; a run that was picked by hand has none
+        run = load(inside if inside.is_dir() else outcome.folder)
+        cosines = similarities(run, rows_of(outcome.cell, exams[dataset].corpus))
         if cosines:
             at = (dataset, system, f"{augmentation}, {share} of the rows")
             views.append(View(at, _summary(cosines), _figure(cosines)))
@@ -49,7 +48,8 @@ def _selected(outcomes: Sequence[Outcome]) -> list[tuple[Place, Outcome]]:
     for at, cells in by_place(outcomes).items():
         dataset, share, system, augmentation = at
         outcome = cells[0]
-        if outcome.folder is None or not _has_vectors(outcome.cell.model):
+        # Whether the model's class gives text vectors is known without loading a run.
+        if outcome.folder is None or models.get(outcome.cell.model).text_vectors is Model.text_vectors:
             continue
         if (system, share) != first.setdefault(dataset, (system, share)):
             continue
@@ -58,31 +58,16 @@ def _selected(outcomes: Sequence[Outcome]) -> list[tuple[Place, Outcome]]:
     return selected
 
 
-def _run_folder(outcome: Outcome) -> Path:
-    """The run inside of a study's cell, or the run folder that was picked by hand."""
-    assert outcome.folder is not None
-    inside = outcome.folder / "run"
-    return inside if inside.is_dir() else outcome.folder
-
-
-def _has_vectors(model: str) -> bool:
-    """Whether the model's class gives text vectors, known without loading a run."""
-    return models.get(model).text_vectors is not Model.text_vectors
-
-
 def _summary(cosines: Mapping[str, np.ndarray]) -> str:
     """The median of each kind of text, and how many are nearer than random ones."""
-    medians = ", ".join(f"{kind} {float(np.median(values)):.2f}" for kind, values in cosines.items())
+    medians = ", ".join(f"{kind} {np.median(values):.2f}" for kind, values in cosines.items())
     summary = f"Median cosine: {medians}."
-    if RANDOM not in cosines:
+    others = {kind: values for kind, values in cosines.items() if kind != RANDOM}
+    if RANDOM not in cosines or not others:
         return summary
     high = float(np.quantile(cosines[RANDOM], 0.95))
-    nearer = [
-        f"{100 * float(np.mean(values > high)):.0f} % of {kind}s"
-        for kind, values in cosines.items()
-        if kind != RANDOM
-    ]
-    return f"{summary} Nearer than 95 % of random documents: {', '.join(nearer)}." if nearer else summary
+    nearer = ", ".join(f"{100 * np.mean(values > high):.0f} % of {kind}s" for kind, values in others.items())
+    return f"{summary} Nearer than 95 % of random documents: {nearer}."
 
 
 def _figure(cosines: Mapping[str, np.ndarray]) -> plots.Figure:

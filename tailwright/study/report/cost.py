@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from tailwright.study.report import plots
 from tailwright.study.report.sections import Place, Section, View, by_place, grouped, section_of_views
@@ -27,7 +26,7 @@ def cost_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Sec
     for at, cells in grouped(by_place(outcomes), 2).items():
         for metric in _METRICS:
             points = {
-                name: (_mean(o.train_seconds for o in of_seeds), _mean(o.metrics[metric] for o in of_seeds))
+                name: (fmean(o.train_seconds for o in of_seeds), fmean(o.metrics[metric] for o in of_seeds))
                 for name, of_seeds in cells.items()
                 if all(metric in outcome.metrics for outcome in of_seeds)
             }
@@ -39,17 +38,12 @@ def cost_section(outcomes: Sequence[Outcome], colours: Mapping[str, str]) -> Sec
     )
 
 
-def _mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))
-
-
 def _summary(points: Points, metric: str) -> str:
     best = max(points, key=lambda name: points[name][1])
     quickest = min(points, key=lambda name: points[name][0])
     (seconds, quality), (least, reached) = points[best], points[quickest]
-    highest = (
-        f"{' / '.join(best)} is highest in {metric} with {quality:.2f} after {seconds:,.1f} s of training"
-    )
+    winner = f"{' / '.join(best)} is highest in {metric}"
+    highest = f"{winner} with {quality:.2f} after {seconds:,.1f} s of training"
     if best == quickest:
         return f"{highest}, and it is the quickest as well."
     return f"{highest}; {' / '.join(quickest)} is quickest with {least:,.1f} s and reaches {reached:.2f}."
@@ -89,9 +83,9 @@ def _facts(cells: Sequence[Outcome]) -> str:
     rows = f"{cells[0].n_train:,} rows" + (f" + {cells[0].n_augmented:,} added" * bool(cells[0].n_augmented))
     return "<br>".join(
         [
-            f"trained in {_mean(o.train_seconds for o in cells):,.1f} s",
-            f"predicted in {_mean(o.predict_seconds for o in cells):,.2f} s",
-            f"{_mean(o.peak_rss_mb for o in cells):,.0f} MB at most",
+            f"trained in {fmean(o.train_seconds for o in cells):,.1f} s",
+            f"predicted in {fmean(o.predict_seconds for o in cells):,.2f} s",
+            f"{fmean(o.peak_rss_mb for o in cells):,.0f} MB at most",
             rows,
             f"{len(cells)} seed" + "s" * (len(cells) > 1),
         ]

@@ -67,13 +67,12 @@ def _view(epochs: Mapping[str, Epochs], colours: Mapping[str, str]) -> tuple[str
 def _gap(name: str, epochs: Epochs) -> str:
     """How far training rows are ahead of test rows at the end, in a sentence."""
     last = epochs[-1]["watched"]
-    if not {"train", "test"} <= last.keys():
+    if {"train", "test"} <= last.keys():
+        train, test = last["train"], last["test"]
+        values = f"{train:.1f} on training and {test:.1f} on test rows, {train - test:+.1f} apart"
+    else:
         values = ", ".join(f"{value:.1f} on {rows} rows" for rows, value in last.items())
-        return f"{in_words(name)}: {values}."
-    train, test = last["train"], last["test"]
-    return (
-        f"{in_words(name)}: {train:.1f} on training and {test:.1f} on test rows, {train - test:+.1f} apart."
-    )
+    return f"{in_words(name)}: {values}."
 
 
 def _best(epochs: Epochs) -> str:
@@ -84,10 +83,8 @@ def _best(epochs: Epochs) -> str:
 def _curve(name: str, epochs: Epochs, ys: Sequence[float | None], colour: str, dash: str) -> dict[str, Any]:
     numbers = [int(event["epoch"]) for event in epochs]
     rounded = [None if y is None else round(y, 4) for y in ys]
-    hover = "epoch %{x}: %{y:.2f}"
-    return plots.line(
-        name, numbers, rounded, colour, hover, width=2, mode="lines+markers", line={"dash": dash}
-    )
+    style: dict[str, Any] = {"width": 2, "mode": "lines+markers", "line": {"dash": dash}}
+    return plots.line(name, numbers, rounded, colour, "epoch %{x}: %{y:.2f}", **style)
 
 
 def _figure(lines: list[dict[str, Any]], y: str) -> plots.Figure:

@@ -61,8 +61,8 @@ def _figure(added: Mapping[str, Outcome], colours: Mapping[str, str]) -> plots.F
 
 def _curve(name: str, counts: np.ndarray, colour: str) -> dict[str, Any]:
     curve = rank_frequency(counts)
-    decades = np.log10(max(len(curve), 1))
-    steps = int(np.ceil(_POINTS_A_DECADE * decades)) + 1
-    ranks = np.unique(np.geomspace(1, max(len(curve), 1), steps).round().astype(int))[: len(curve)]
-    rows = [float(f"{value:.4g}") for value in curve[ranks - 1]] if len(curve) else []
+    last = max(len(curve), 1)
+    steps = int(np.ceil(_POINTS_A_DECADE * np.log10(last))) + 1
+    ranks = np.unique(np.geomspace(1, last, steps).round().astype(int))[: len(curve)]
+    rows = [float(f"{value:.4g}") for value in curve[ranks - 1]]
     return plots.line(name, ranks.tolist(), rows, colour, "rank %{x:,}: %{y:,.4~g} rows")

@@ -25,15 +25,14 @@ _BYTES_A_LABEL = 6
 _FIRST_SHOWN = 4
 
 
-def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam], seed: int = 0) -> Section | None:
+def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam]) -> Section | None:
     """Every dataset's test rows, or a sample of them that keeps the file small."""
     by_dataset = grouped(by_place(outcomes), 1)
     if not by_dataset:
         return None
+    budget = BUDGET // len(by_dataset)
     datasets = [
-        _dataset(
-            exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, BUDGET // len(by_dataset), seed
-        )
+        _dataset(exams[name], {at: of_seeds[0] for at, of_seeds in cells.items()}, budget)
         for (name,), cells in by_dataset.items()
     ]
     sampled = [
@@ -43,10 +42,10 @@ def explorer_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam], see
     return Section("predictions", "Predictions", html, scripts={"explorer-data": datasets})
 
 
-def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int, seed: int) -> dict[str, Any]:
+def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int) -> dict[str, Any]:
     """One dataset as the page's script takes it; labels are numbered anew, only those that occur."""
     test = exam.test
-    rows = _sample(exam, len(cells), budget, seed)
+    rows = _sample(exam, len(cells), budget)
     cuts = [_first(outcome, exam)[rows] for outcome in cells.values()]
     targets, excluded = test.targets[rows], test.excluded[rows]
     truth = sparse.csr_array(targets - targets.multiply(excluded))
@@ -54,53 +53,34 @@ def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int, seed: int)
     used = np.unique(np.concatenate([truth.indices, *(cut[cut >= 0] for cut in cuts)]))
     place = np.full(len(exam.labels) + 1, -1, dtype=np.int64)  # the last one is for -1
     place[used] = np.arange(len(used))
-    names = exam.labels.names.take(used).to_pylist()
-    counts = exam.labels.counts[used].tolist()
-    texts = test.texts.take(rows).to_pylist()
-    ends = truth.indptr
+    names = [short(name, _NAME_LIMIT) for name in exam.labels.names.take(used).to_pylist()]
+    texts = [short(text, _TEXT_LIMIT) for text in test.texts.take(rows).to_pylist()]
+    true_labels = np.split(place[truth.indices], truth.indptr[1:-1])
+    alike = sum(at[:2] == next(iter(cells))[:2] for at in cells)
     several_shares = len({share for share, _, _ in cells}) > 1
+    titles = [f"{system} / {name}" + f" / {share}" * several_shares for share, system, name in cells]
     return {
         "name": exam.name,
         "all": len(test),
-        "labels": [[short(name, _NAME_LIMIT), count] for name, count in zip(names, counts, strict=True)],
-        "rows": [
-            {
-                "text": short(text, _TEXT_LIMIT),
-                "truth": place[truth.indices[ends[row] : ends[row + 1]]].tolist(),
-            }
-            for row, text in enumerate(texts)
-        ],
-        "cells": [
-            {
-                "name": f"{system} / {augmentation}" + f" / {share}" * several_shares,
-                "top": place[cut].ravel().tolist(),
-            }
-            for (share, system, augmentation), cut in zip(cells, cuts, strict=True)
-        ],
+        "labels": list(zip(names, exam.labels.counts[used].tolist(), strict=True)),
+        "rows": [{"text": t, "truth": ids.tolist()} for t, ids in zip(texts, true_labels, strict=True)],
+        "cells": [{"name": n, "top": place[c].ravel().tolist()} for n, c in zip(titles, cuts, strict=True)],
         # The cells of one system on the most rows: by_place has put these first.
-        "shown": list(range(min(_FIRST_SHOWN, _alike(list(cells))))),
+        "shown": list(range(min(_FIRST_SHOWN, max(alike, 2)))),
     }
 
 
-def _alike(places: Sequence[Place]) -> int:
-    """How many of the first places share fraction and system; where it is one, a second one is shown too."""
-    same = sum(place[:2] == places[0][:2] for place in places)
-    return same if same > 1 else 2
-
-
-def _sample(exam: Exam, cells: int, budget: int, seed: int) -> np.ndarray:
+def _sample(exam: Exam, cells: int, budget: int) -> np.ndarray:
     """Ascending rows that fit into so many bytes: all of them, or as many drawn at random."""
     test = exam.test
     labels_a_row = test.targets.nnz / len(test)
     text = min(test.texts.nbytes / len(test), _TEXT_LIMIT)
     one = 30 + text + _BYTES_A_LABEL * (cells * SHOWN + labels_a_row)
     count = min(len(test), max(int(budget / one), 1))
-    return np.sort(stream(seed, "report-explorer").permutation(len(test))[:count])
+    return np.sort(stream(0, "report-explorer").permutation(len(test))[:count])
 
 
 def _first(outcome: Outcome, exam: Exam) -> np.ndarray:
     """(test rows, SHOWN): the best labels after excluded pairs are taken out, -1 where there are no more."""
     cut = judge(outcome.top, exam.test.targets, None, (SHOWN,), exam.test.excluded).cut
-    padded = np.full((len(cut), SHOWN), -1, dtype=np.int64)
-    padded[:, : cut.shape[1]] = cut[:, :SHOWN]
-    return padded
+    return np.pad(cut, ((0, 0), (0, SHOWN - cut.shape[1])), constant_values=-1)

@@ -95,13 +95,13 @@ def _band(name: str, curve: Curve, colour: str) -> list[dict[str, Any]]:
         "showlegend": False,
         "legendgroup": plots.plain(name),
     }
+    interval = "(%{customdata[0]:+.2f} to %{customdata[1]:+.2f})"
     means = plots.line(
         name,
         buckets,
         [round(gain.mean, 3) for gain in gains],
         colour,
-        "%{x} rows: %{y:+.2f} (%{customdata[0]:+.2f} to %{customdata[1]:+.2f})<br>"
-        "%{customdata[2]:,} test rows",
+        f"%{{x}} rows: %{{y:+.2f}} {interval}<br>%{{customdata[2]:,}} test rows",
         mode="lines+markers",
         marker={"size": 7},
         legendgroup=plots.plain(name),

@@ -65,10 +65,8 @@ def verdicts(comparisons: Sequence[Comparison]) -> str:
     counts = []
     for metric in HEADLINE:
         gains = [e.gain[ALL][metric] for t in comparisons for e in t.entries if metric in e.gain.get(ALL, {})]
+        better, worse = (sum(gain.verdict == name for gain in gains) for name in ("better", "worse"))
         if gains:
-            better, worse = (
-                sum(gain.verdict == verdict for gain in gains) for verdict in ("better", "worse")
-            )
             counts.append(f"{metric} is better in {better} of {len(gains)} comparisons and worse in {worse}")
     if not counts:
         return ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
@@ -17,8 +18,7 @@ from tailwright.study.run.outcomes import Outcome
 Place: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """One plot of several: the value of each choice that leads to it, its summary, and the plot."""
 
     at: tuple[str, ...]
@@ -36,15 +36,13 @@ class Views:
 
     def __post_init__(self) -> None:
         for view in self.views:
-            if len(view.at) != len(self.dimensions):
-                raise ValueError(
-                    f"a view of {self.name} must have {len(self.dimensions)} choices, got {view.at}"
-                )
+            wanted = len(self.dimensions)
+            if len(view.at) != wanted:
+                raise ValueError(f"a view of {self.name} must have {wanted} choices, got {view.at}")
 
     def as_dict(self) -> dict[str, Any]:
         """For the page's script."""
-        views = [{"at": view.at, "words": view.words, "figure": view.figure} for view in self.views]
-        return {"dimensions": self.dimensions, "views": views}
+        return {"dimensions": self.dimensions, "views": [view._asdict() for view in self.views]}
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,10 @@ def in_words(augmentation: str) -> str:
     return "no augmentation" if augmentation == BASELINE else augmentation
 
 
-def colours_of(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name, the same all over a report; grey is the baseline's."""
-    others = [name for name in names if name != BASELINE]
-    coloured = {
-        name: plots.COLOURS[1 + place % (len(plots.COLOURS) - 1)] for place, name in enumerate(others)
-    }
-    return {BASELINE: plots.COLOURS[0], **coloured}
+def colours_of(augmentations: Iterable[str]) -> dict[str, str]:
+    """A colour for each augmentation, the same all over a report; grey is the baseline's."""
+    grey, *others = plots.COLOURS
+    return {BASELINE: grey, **dict(zip(sorted({*augmentations} - {BASELINE}), itertools.cycle(others)))}
 
 
 def percent(fraction: float) -> str:
@@ -89,12 +84,6 @@ def percent(fraction: float) -> str:
     ('5 %', '100 %', '12.5 %')
     """
     return f"{100 * fraction:g} %"
-
-
-def augmentations_of(outcomes: Sequence[Outcome]) -> list[str]:
-    """Every augmentation, the baseline first, the others in the order of their names."""
-    names = {outcome.cell.augmentation for outcome in outcomes}
-    return sorted(names, key=lambda name: (name != BASELINE, name))
 
 
 def by_place(outcomes: Sequence[Outcome]) -> dict[Place, list[Outcome]]:

@@ -26,7 +26,6 @@ class Exam:
 
     @property
     def test(self) -> Dataset:
-        """The rows that rankings are judged on."""
         if self.corpus.test is None or not len(self.corpus.test):
             raise InputError("found no test rows", expected="test rows to judge by", path=self.corpus.source)
         return self.corpus.test
@@ -60,6 +59,4 @@ def read_source(path: str) -> Corpus:
     return replace(demo_corpus(size=int(rows) if rows else None), source=path)
 
 
-@lru_cache(maxsize=8)
-def _kept(path: str) -> Corpus:
-    return read_source(path)
+_kept = lru_cache(maxsize=8)(read_source)

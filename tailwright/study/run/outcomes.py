@@ -1,8 +1,7 @@
 """`Outcome`: what a finished cell gave. Tables, reports, claims and comparisons all start from outcomes.
 
 docs/studies.md lists the files of a study's folder. Its `cells.json` has the cells that were last asked for,
-with the names they had then; cells of an earlier plan, or of earlier code, stay in their folders but do not
-count.
+with their names; cells of an earlier plan, or of earlier code, stay in their folders but do not count.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -99,11 +99,8 @@ def is_finished(folder: Path) -> bool:
 
 def outcomes_of(study: Path) -> list[Outcome]:
     """The finished cells of a study, in the order and under the names in which they were last asked for."""
-    return [
-        replace(load_outcome(folder), cell=cell)
-        for folder, cell in ((study / "cells" / key, cell) for key, cell in listed_cells(study))
-        if is_finished(folder)
-    ]
+    cells = [(study / "cells" / key, cell) for key, cell in listed_cells(study)]
+    return [replace(load_outcome(folder), cell=cell) for folder, cell in cells if is_finished(folder)]
 
 
 def list_cells(study: Path, cells: Sequence[tuple[str, Cell]]) -> None:
@@ -170,16 +167,11 @@ def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset) -> Outco
 
 def read_log(path: Path) -> list[dict[str, Any]]:
     """The events of a log; a line that a kill cut short is left out."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return [event for event in map(_event, lines) if event is not None]
-
-
-def _event(line: str) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    return event if isinstance(event, dict) and "time" in event else None
+    events = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        with suppress(json.JSONDecodeError):
+            events.append(json.loads(line))
+    return [event for event in events if isinstance(event, dict) and "time" in event]
 
 
 def seconds_in(log: Sequence[Mapping[str, Any]]) -> float:

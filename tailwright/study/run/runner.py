@@ -16,21 +16,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 from tailwright.errors import TailwrightError
 from tailwright.store import open_folder
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.whole_file import write_whole
 from tailwright.study.plan.cells import Cell
-from tailwright.study.plan.estimate import Estimate, in_words
 from tailwright.study.plan.plan import StudyPlan, is_asked_for
-from tailwright.study.run.display import Display, display
+from tailwright.study.run.display import Display, Estimate, display, in_words
 from tailwright.study.run.exam import Exam, read_source
 from tailwright.study.run.outcomes import is_finished, list_cells
 from tailwright.study.run.trial import code_of
-from tailwright.study.run.worker import locked
-from tailwright.study.run.workers import Worker, environment_of, reason_of, start_worker
+from tailwright.study.run.worker import Worker, environment_of, locked, reason_of, start_worker
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
@@ -38,7 +35,7 @@ SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
 
 @dataclass
 class Study:
-    """A plan in its folder: the key of every cell, and how far it has come."""
+    """A plan in its folder, and how far it has come."""
 
     plan: StudyPlan
     folder: Path
@@ -128,20 +125,22 @@ class _Shift:
     workers: int
     screen: Display
     ran: Ran
-    waiting: deque[str] = field(default_factory=deque)
-    running: list[Worker] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.estimate = self.study.estimate()
+        self.waiting = deque(key for key in self.cells if not self.study.is_finished(key))
+        self.running: list[Worker] = []
+        self.elsewhere: list[str] = []
 
     def work(self) -> None:
         """Work until every cell is finished or has failed; whatever ends this ends the workers."""
-        self.waiting.extend(key for key in self.cells if not self.study.is_finished(key))
         try:
             while self.waiting or self.running or self.elsewhere:
                 while self.waiting and len(self.running) < self.workers:
-                    self._start(self.waiting.popleft())
+                    key = self.waiting.popleft()
+                    cell, place, curves = self.cells[key], self.study.place(key), self.study.plan.curves
+                    self.running.append(start_worker(key, cell, place, self.environment, curves))
+                    self.screen.started(cell)
                 if self.running:
                     time.sleep(SECONDS_BETWEEN_LOOKS)
                     self._look()
@@ -150,11 +149,6 @@ class _Shift:
         finally:
             for worker in self.running:
                 worker.stop()
-
-    def _start(self, key: str) -> None:
-        cell, plan = self.cells[key], self.study.plan
-        self.running.append(start_worker(key, cell, self.study.place(key), self.environment, plan.curves))
-        self.screen.started(cell)
 
     def _look(self) -> None:
         for worker in list(self.running):
@@ -176,7 +170,7 @@ class _Shift:
                 self._say(worker.cell, f"failed: {ended.reason}")
 
     def _look_elsewhere(self) -> None:
-        """Wait for cells that other studies work on; take up those that were given up there."""
+        """Wait for cells that other studies work on, and take over those that they gave up."""
         time.sleep(SECONDS_BETWEEN_LOOKS_AT_OTHERS)
         for key in list(self.elsewhere):
             lock = locked(self.study.place(key))
@@ -215,11 +209,7 @@ def _stopped_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
