@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
+from tailwright.augmentation import Forecast, RowAugmenter, row_augmenter
 from tailwright.cli.config import Asked
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
+from tailwright.errors import InputError
+from tailwright.study.plan.estimate import in_words
 
 if TYPE_CHECKING:
-    from tailwright.augmentation import RowAugmenter
     from tailwright.data.corpus import Corpus
 
 
@@ -57,10 +61,7 @@ def augment(
     for assignment in assignments or []:
         asked.set(assignment)
 
-    import tailwright as tw
-    from tailwright.augmentation import row_augmenter
     from tailwright.data.write import check_format
-    from tailwright.errors import InputError
 
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
@@ -99,12 +100,7 @@ def augment(
 
 def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: int) -> None:
     """Say what each method will take; all start from original rows, so none depends on another."""
-    from dataclasses import asdict
-
     import numba
-
-    from tailwright.augmentation import Forecast
-    from tailwright.study.plan.estimate import in_words
 
     forecasts = {}
     for method in methods:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.inspect import odd_things
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
@@ -35,7 +36,6 @@ def convert(
 
     Example: `tailwright data convert data/ data-xc/ --format xc`
     """
-    import tailwright as tw
     from tailwright.data.write import check_format
 
     check_format(to)

@@ -5,16 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from tailwright.cli.demo import ABOUT, CAVEAT, COLUMNS, SLICE_COLUMNS
-from tailwright.cli.demo_story import (
-    AUGMENTED,
-    GAIN_AT,
-    MODELS,
-    PLAIN,
-    Trial,
-    TwinComparison,
-    slices_with_rows,
-)
+from tailwright.cli.demo import ABOUT, CAVEAT, COLUMNS, SLICE_COLUMNS, slices_with_rows
+from tailwright.cli.demo_story import AUGMENTED, GAIN_AT, MODELS, PLAIN, Trial, TwinComparison
 from tailwright.cli.inspect import SPLIT_HEADER, label_rows, rank_plot, split_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.inspect import CorpusReport
@@ -35,7 +27,7 @@ def demo_page(
     seed: int,
 ) -> str:
     """The whole document."""
-    slices = slices_with_rows(trials)
+    of_slices = [(name, column) for name in slices_with_rows(trials) for column in SLICE_COLUMNS]
     return render(
         __package__,
         "demo.html.j2",
@@ -50,15 +42,8 @@ def demo_page(
         test_rows=report.splits["test"].rows,
         overall=_table(COLUMNS, {name: [t.metrics[c] for c in COLUMNS] for name, t in trials.items()}),
         by_slice=_table(
-            [f"{slice_name} {column}" for slice_name in slices for column in SLICE_COLUMNS],
-            {
-                name: [
-                    trial.metrics["slices"][slice_name][column]
-                    for slice_name in slices
-                    for column in SLICE_COLUMNS
-                ]
-                for name, trial in trials.items()
-            },
+            [" ".join(one) for one in of_slices],
+            {name: [t.metrics["slices"][of][c] for of, c in of_slices] for name, t in trials.items()},
         ),
         metric=f"R@{GAIN_AT}",
         against=AGAINST,

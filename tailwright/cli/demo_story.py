@@ -148,12 +148,6 @@ def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Twi
     )
 
 
-def slices_with_rows(trials: Mapping[str, Trial]) -> list[str]:
-    """The slices of the labels that occur on test rows."""
-    slices = next(iter(trials.values())).metrics["slices"]
-    return [name for name in slices if slices[name]["rows"]]
-
-
 def _changed_row(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int, better: bool) -> ChangedRow:
     test, names = corpus.splits()["test"], corpus.labels.names
     excluded = set(test.excluded[[row]].indices.tolist())

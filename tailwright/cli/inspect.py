@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 
@@ -49,7 +50,6 @@ def inspect(
 
     Example: `tailwright data inspect data/ --plot tail.svg`
     """
-    import tailwright as tw
     from tailwright.study.page.svg import refuse_unwritable_picture
 
     if plot is not None:

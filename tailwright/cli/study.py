@@ -11,6 +11,7 @@ import typer
 from tailwright.cli.options import Threads, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
+from tailwright.study.plan.estimate import in_words
 
 if TYPE_CHECKING:
     from tailwright.study.run.runner import Study
@@ -95,8 +96,6 @@ def study(
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     """Every cell with its state, and an estimate of what is left."""
-    from tailwright.study.plan.estimate import in_words
-
     estimate = planned.estimate()
     cells = planned.keys(only)
     states = {
