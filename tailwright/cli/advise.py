@@ -52,7 +52,7 @@ def advise(
     _show(out, advice)
     out.text(f"\nUse {advice.chosen.name}: {advice.reason}.")
     out.text(f"  {command}")
-    out.result({**as_dict(advice), "path": str(path), "command": command})
+    out.result(**as_dict(advice), path=str(path), command=command)
 
 
 def facts(corpus: Any) -> list[str]:

@@ -86,15 +86,13 @@ def augment(
     rows_out = len(corpus.train)
     out.text(f"wrote {target} as {report.format}: {rows_in:,} rows became {rows_out:,}")
     out.result(
-        {
-            "path": str(target),
-            "format": report.format,
-            "method": methods,
-            "rows_in": rows_in,
-            "rows_out": rows_out,
-            "lost": list(report.lost),
-            "seconds": round(seconds, 3),
-        }
+        path=str(target),
+        format=report.format,
+        method=methods,
+        rows_in=rows_in,
+        rows_out=rows_out,
+        lost=list(report.lost),
+        seconds=round(seconds, 3),
     )
 
 
@@ -116,4 +114,4 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
         for line in forecast.lines:
             out.text(f"  {line}")
         forecasts[name] = {**asdict(forecast), "machine_hours": hours}
-    out.result({"rows_in": len(corpus.train), "forecast": forecasts})
+    out.result(rows_in=len(corpus.train), forecast=forecasts)

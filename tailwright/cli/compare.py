@@ -55,4 +55,4 @@ def compare(
         ]
         out.text(f"\nLabels that {what} most, by how often they are found among the first {HITS_AT}:")
         out.table(["label", "found before", "found now", "there are", "training rows"], rows)
-    out.result({"runs": [str(first), str(second)], **comparison.as_dict()})
+    out.result(runs=[str(first), str(second)], **comparison.as_dict())

@@ -49,12 +49,10 @@ def convert(
     counted = ", ".join(f"{name} {count:,}" for name, count in rows.items())
     out.text(f"wrote {target} as {report.format}: {counted} rows, {len(corpus.labels):,} labels")
     out.result(
-        {
-            "path": str(target),
-            "format": report.format,
-            "files": list(report.files),
-            "rows": rows,
-            "labels": len(corpus.labels),
-            "lost": list(report.lost),
-        }
+        path=str(target),
+        format=report.format,
+        files=list(report.files),
+        rows=rows,
+        labels=len(corpus.labels),
+        lost=list(report.lost),
     )

@@ -45,8 +45,7 @@ def demo(
     whose predictions changed; writes all of it into one HTML file. About two minutes on two cores. The corpus
     is kept in the cache folder, so a second run starts at once.
     """
-    from tailwright.cli.demo_report import demo_page
-    from tailwright.cli.demo_story import MODELS, compare_twins, measure
+    from tailwright.cli.demo_story import MODELS, compare_twins, demo_page, measure
     from tailwright.study.page.html import refuse_unwritable, write_page
 
     place = None if report == "none" else Path(report)
@@ -78,12 +77,10 @@ def demo(
         out.text(f"\nwrote {place}")
     out.note(f"all in {seconds['total']:.0f} s")
     out.result(
-        {
-            "corpus": corpus_report.as_dict(),
-            "metrics": {name: trial.metrics for name, trial in trials.items()},
-            "report": None if place is None else str(place),
-            "seconds": {name: round(taken, 3) for name, taken in seconds.items()},
-        }
+        corpus=corpus_report.as_dict(),
+        metrics={name: trial.metrics for name, trial in trials.items()},
+        report=None if place is None else str(place),
+        seconds={name: round(taken, 3) for name, taken in seconds.items()},
     )
 
 

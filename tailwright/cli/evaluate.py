@@ -58,7 +58,7 @@ def evaluate(
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
     metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity])
     out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows, in percent:")
-    out.result({**named(folders), "path": str(path), "split": split, "metrics": metrics})
+    out.result(**named(folders), path=str(path), split=split, metrics=metrics)
 
 
 def loaded(folders: Sequence[Path]) -> Run | Ensemble:

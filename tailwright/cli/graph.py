@@ -99,7 +99,7 @@ def graph(
         neighbours_plot(matrix, corpus.labels, columns[drawn]).write(plot)
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
-    out.result(result)
+    out.result(**result)
 
 
 def column_of(asked: str, labels: LabelSpace) -> int:

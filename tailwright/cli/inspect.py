@@ -60,7 +60,7 @@ def inspect(
     if plot is not None:
         rank_plot(corpus.labels.counts).write(plot)
         out.note(f"wrote {plot}")
-    out.result({"path": str(path), **report.as_dict()})
+    out.result(path=str(path), **report.as_dict())
 
 
 def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) -> None:

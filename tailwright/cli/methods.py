@@ -35,7 +35,7 @@ def models(out: Output, name: Name = None) -> None:
     rows = [[c.name, ", ".join(c.reads), ", ".join(c.doors), c.paper or "-", c.summary] for c in cards]
     out.table(["model", "reads", "doors", "paper", "what it does"], rows)
     shown = ("name", "reads", "doors", "paper", "summary")
-    out.result({"models": [{field: getattr(card, field) for field in shown} for card in cards]})
+    out.result(models=[{field: getattr(card, field) for field in shown} for card in cards])
 
 
 @command
@@ -52,7 +52,7 @@ def augmenters(out: Output, name: Name = None) -> None:
     cards = [registered_augmenters.card(name) for name in registered_augmenters.names()]
     rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     out.table(["augmenter", "door", "needs", "paper", "what it does"], rows)
-    out.result({"augmenters": [asdict(card) for card in cards]})
+    out.result(augmenters=[asdict(card) for card in cards])
 
 
 def _show_settings(out: Output, registry: Registry[Any], name: str, prefix: str) -> None:
@@ -64,7 +64,7 @@ def _show_settings(out: Output, registry: Registry[Any], name: str, prefix: str)
         out.table(["setting", "default", "takes", "meaning"], rows)
     else:
         out.text("nothing can be set")
-    out.result({"name": name, "summary": summary, "settings": [asdict(one) for one in settings]})
+    out.result(name=name, summary=summary, settings=[asdict(one) for one in settings])
 
 
 def _shown(value: Any) -> str:

@@ -56,7 +56,7 @@ class Output:
         if not self.quiet:
             print(text, file=sys.stderr)
 
-    def result(self, result: dict[str, Any]) -> None:
+    def result(self, **result: Any) -> None:
         """The machine-readable last line; only with `--json`."""
         if self.as_json:
             _print(json.dumps(result, ensure_ascii=False, allow_nan=False))

@@ -53,7 +53,7 @@ def predict(
         if not ids:
             out.text("  nothing fits")
         rows.append({"text": text, "ids": ids, "names": names, "scores": scores})
-    out.result({**named(folders), "k": k, "predictions": rows})
+    out.result(**named(folders), k=k, predictions=rows)
 
 
 def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:

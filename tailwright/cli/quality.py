@@ -64,12 +64,10 @@ def quality(
     out.text()
     out.text(f"wrote {target}")
     out.result(
-        {
-            "path": str(path),
-            "run": None if folder is None else str(folder),
-            "report": str(target),
-            **asdict(measured),
-        }
+        path=str(path),
+        run=None if folder is None else str(folder),
+        report=str(target),
+        **asdict(measured),
     )
 
 

@@ -80,15 +80,13 @@ def study(
     for path in written:
         out.text(f"wrote {path}")
     out.result(
-        {
-            "study": str(planned.folder),
-            "cells": ran.asked,
-            "finished": ran.finished,
-            "failed": ran.failed,
-            "left_out": list(planned.plan.left_out),
-            "seconds": round(ran.seconds, 3),
-            "files": [path.name for path in written],
-        }
+        study=str(planned.folder),
+        cells=ran.asked,
+        finished=ran.finished,
+        failed=ran.failed,
+        left_out=list(planned.plan.left_out),
+        seconds=round(ran.seconds, 3),
+        files=[path.name for path in written],
     )
     if ran.failed:
         raise typer.Exit(1)
@@ -115,13 +113,11 @@ def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     about = "" if seconds is None else f", about {in_words(seconds)} with one worker"
     out.text(f"{len(cells) - len(left)} of {len(cells)} cells are finished{about if left else ''}")
     out.result(
-        {
-            "study": str(planned.folder),
-            "cells": [
-                {"key": key, "cell": cell.as_dict(), "state": states[key], "seconds": expected[key]}
-                for key, cell in cells.items()
-            ],
-            "left_out": list(planned.plan.left_out),
-            "seconds_left": seconds,
-        }
+        study=str(planned.folder),
+        cells=[
+            {"key": key, "cell": cell.as_dict(), "state": states[key], "seconds": expected[key]}
+            for key, cell in cells.items()
+        ],
+        left_out=list(planned.plan.left_out),
+        seconds_left=seconds,
     )

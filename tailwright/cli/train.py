@@ -123,14 +123,12 @@ def train(
         out.metrics(metrics, f"On {len(corpus.test):,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(
-        {
-            "model": choice.model,
-            "augment": list(choice.augment),
-            "run": str(out_folder),
-            "train_seconds": round(seconds, 3),
-            "peak_rss_mb": peak_rss_mb(),
-            "metrics": metrics,
-        }
+        model=choice.model,
+        augment=list(choice.augment),
+        run=str(out_folder),
+        train_seconds=round(seconds, 3),
+        peak_rss_mb=peak_rss_mb(),
+        metrics=metrics,
     )
 
 
