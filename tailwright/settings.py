@@ -233,8 +233,6 @@ def converted(name: str, value: Any, kind: Any) -> Any:
             return None
         return _first_that_fits(name, value, [option for option in options if option is not type(None)])
     if kind is bool:
-        if isinstance(value, bool):
-            return value
         if str(value).lower() in {"true", "false"}:
             return str(value).lower() == "true"
         raise _wrong(name, value, _NAME_OF_TYPE[bool])
