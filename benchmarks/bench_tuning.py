@@ -92,7 +92,7 @@ def main() -> None:
     settings = TuningSettings()
     folder = weights_folder(options.generator)
     full, base = (load_causal(folder, separator=None, lower_case=True) for _ in range(2))
-    lora = with_lora(base, rank=16, alpha=32, dropout=0.05, new_token=base.separator[0], seed=0)
+    lora = with_lora(base, TuningSettings(separator=None), seed=0)
     data = sequences_of(full, text_pairs(options.dataset), longest=settings.max_tokens)
     parts, optimisers = trainable(full.model)
     small_parts, small = trainable(lora)

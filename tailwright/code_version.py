@@ -16,7 +16,6 @@ import hashlib
 import importlib.util
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,12 +26,7 @@ def code_version(modules: Iterable[str]) -> str:
     >>> code_version(["tailwright.streams"]) == code_version(["tailwright.streams", "tailwright"])
     True
     """
-    return _ours().version(modules)
-
-
-@cache
-def _ours() -> Sources:
-    return Sources(Path(__file__).resolve().parent)
+    return _OURS.version(modules)
 
 
 Import: TypeAlias = tuple[str, str]  # (module, imported name; empty for the whole module)
@@ -68,13 +62,11 @@ class Sources:
                 raise ValueError(f"there is no module {name}")
         while left:
             name = left.pop()
-            if name in used:
-                continue
             module = self._module(name)
-            if module is None:
+            if module is None or name in used:
                 continue
             used[name] = module
-            left += [package for package in [name.rpartition(".")[0]] if package]
+            left.append(name.rpartition(".")[0])
             for source, asked in module.imports:
                 left += self._homes(source, asked)
         return used
@@ -116,6 +108,7 @@ class Sources:
         )
 
 
+_OURS = Sources(Path(__file__).resolve().parent)
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # The fields that hold statements; expressions, most of a tree, hold neither imports nor docstrings.
 _STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")

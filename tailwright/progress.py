@@ -29,12 +29,10 @@ def progress(task: str, total: int, unit: str = "rows") -> Iterator[Advance]:
     """A context that gives `advance(n)`, to be called as work gets done."""
     if not _shown:
         yield lambda n: None
-    elif sys.stderr.isatty():
-        with _bar(task, total, unit) as advance:
-            yield advance
-    else:
-        with _lines(task, total, unit) as advance:
-            yield advance
+        return
+    display = _bar if sys.stderr.isatty() else _lines
+    with display(task, total, unit) as advance:
+        yield advance
 
 
 @contextmanager

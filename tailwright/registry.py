@@ -61,8 +61,7 @@ class Registry(Generic[Method]):
         """The settings of `name`; the model of a folder is not imported for them."""
         folder = self._folder(name)
         if folder is None:
-            settings: type[Any] = self.get(name).Settings
-            return settings
+            return self.get(name).Settings
         wanted = f"{name.replace('-', '')}settings"  # AstecSettings of astec
         return next(kind for title, kind in vars(folder).items() if title.lower() == wanted)
 

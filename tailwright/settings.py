@@ -59,18 +59,9 @@ class Bounds:
         return next((f"{sign} {bound}" for sign, bound in sides if bound is not None), "a finite number")
 
 
-def setting(
-    default: Any,
-    meaning: str,
-    *,
-    least: float | None = None,
-    above: float | None = None,
-    most: float | None = None,
-    below: float | None = None,
-) -> Any:
-    """A field of settings: its default, one sentence, and the bounds of a number or of each of several."""
-    metadata = {"meaning": meaning, "bounds": Bounds(least, above, most, below)}
-    return dataclasses.field(default=default, metadata=metadata)
+def setting(default: Any, meaning: str, **bounds: float) -> Any:
+    """A field of settings: its default, one sentence, and the `Bounds` of a number or of each of several."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "bounds": Bounds(**bounds)})
 
 
 class Settings:
@@ -203,7 +194,8 @@ def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
     for given, value in values.items():
         name, _, inner = _path(settings, given).partition(".")
         if name not in names:
-            raise InputError(unknown("setting", given, [*names, *_short_names(settings)]))
+            inner_names = [one.name.rpartition(".")[2] for one in _listed(settings, "") if "." in one.name]
+            raise InputError(unknown("setting", given, [*names, *inner_names]))
         if inner and not dataclasses.is_dataclass(hints[name]):
             raise InputError(unknown("setting", given, names))
         if inner:
@@ -233,10 +225,6 @@ def _path(settings: Any, name: str) -> str:
     return ending_so[0] if ending_so else name
 
 
-def _short_names(settings: Any) -> list[str]:
-    return [one.name.rpartition(".")[2] for one in _listed(settings, "") if "." in one.name]
-
-
 def converted(name: str, value: Any, kind: Any) -> Any:
     """`value` as the type that a field asks for; an InputError names the field."""
     if typing.get_origin(kind) in {typing.Union, types.UnionType}:
@@ -245,8 +233,6 @@ def converted(name: str, value: Any, kind: Any) -> Any:
             return None
         return _first_that_fits(name, value, [option for option in options if option is not type(None)])
     if kind is bool:
-        if isinstance(value, bool):
-            return value
         if str(value).lower() in {"true", "false"}:
             return str(value).lower() == "true"
         raise _wrong(name, value, _NAME_OF_TYPE[bool])

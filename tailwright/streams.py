@@ -21,14 +21,10 @@ def stream(seed: int, method: str, row: int = 0) -> np.random.Generator:
     """
     if row < 0:
         raise ValueError(f"row must be >= 0, got {row}")
-    return np.random.Generator(np.random.Philox(key=_key(seed, method), counter=row << 128))
-
-
-def _key(seed: int, method: str) -> int:
-    digest = hashlib.blake2b(f"{seed}\0{method}".encode(), digest_size=16).digest()
-    return int.from_bytes(digest, "little")
+    return np.random.Generator(np.random.Philox(key=stream_key(seed, method), counter=row << 128))
 
 
 def stream_key(seed: int, method: str) -> np.ndarray:
     """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/philox.py`)."""
-    return np.frombuffer(_key(seed, method).to_bytes(16, "little"), dtype="<u8")
+    digest = hashlib.blake2b(f"{seed}\0{method}".encode(), digest_size=16).digest()
+    return np.frombuffer(digest, dtype="<u8")

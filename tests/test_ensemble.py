@@ -12,7 +12,7 @@ from scipy.special import expit
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
-from tailwright.cli.several_runs import split_runs
+from tailwright.cli.predict import split_runs
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists

@@ -132,13 +132,8 @@ class Mix:
         kept = values > np.float32(self.threshold)
         kept[place[: len(targets.labels)]] = True
         row, label = np.divmod(pairs[kept], len(self.log_odds))
-        mixed = replace(
-            targets,
-            starts=starts_of(row, len(targets)),
-            labels=label.astype(np.int32),
-            values=values[kept],
-        )
-        return replace(batch, targets=mixed)
+        starts, labels = starts_of(row, len(targets)), label.astype(np.int32)
+        return replace(batch, targets=replace(targets, starts=starts, labels=labels, values=values[kept]))
 
     def _keys(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """One whole number a pair, ascending by row and then by label."""

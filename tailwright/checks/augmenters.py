@@ -45,10 +45,19 @@ def check_row_augmenter(method: RowAugmenter) -> None:
         rows = method.new_rows(corpus, seed=1)
         require(corpus.train.same_as(before), "its input was changed")
         _check_columns(method, corpus, rows)
-        _check_seeded(method, corpus, rows)
-        _check_order(method, corpus, rows)
-        _check_statistics(corpus, rows)
-    _check_without_rows(method)
+        require(method.new_rows(corpus, seed=1).same_as(rows), "the same seed gives other rows")
+        by_two = method.new_rows(corpus, seed=1, workers=2)
+        require(by_two.same_as(rows), "two workers give other rows than one")
+        order = stream(0, "check-order").permutation(len(corpus.train))
+        shuffled = method.new_rows(corpus.with_train(corpus.train.take(order)), seed=1)
+        same = _sorted(shuffled).same_as(_sorted(rows))
+        require(same, "the order of the rows changes what is made of them")
+        grown = corpus.with_train(Dataset.concat([corpus.train, rows]))
+        same = np.array_equal(grown.labels.counts, corpus.labels.counts)
+        require(same, "its rows are counted as original rows in the label statistics")
+    corpus = tiny_corpus()
+    empty = corpus.with_train(corpus.train.take([]))
+    require(method.new_rows(empty, seed=1).labels == len(corpus.labels), "it fails on no rows")
 
 
 # Of each door the class of its methods, and what checks them.
@@ -70,30 +79,6 @@ def _check_columns(method: RowAugmenter, corpus: Corpus, rows: Dataset) -> None:
     for column in ("targets", "ignored", "excluded"):
         same = same_pairs(getattr(rows, column), getattr(sources, column))
         require(same, f"{column} differ from those of the source rows, and its card says keeps_targets")
-
-
-def _check_seeded(method: RowAugmenter, corpus: Corpus, rows: Dataset) -> None:
-    require(method.new_rows(corpus, seed=1).same_as(rows), "the same seed gives other rows")
-    by_two = method.new_rows(corpus, seed=1, workers=2)
-    require(by_two.same_as(rows), "two workers give other rows than one")
-
-
-def _check_order(method: RowAugmenter, corpus: Corpus, rows: Dataset) -> None:
-    order = stream(0, "check-order").permutation(len(corpus.train))
-    shuffled = method.new_rows(corpus.with_train(corpus.train.take(order)), seed=1)
-    require(_sorted(shuffled).same_as(_sorted(rows)), "the order of the rows changes what is made of them")
-
-
-def _check_statistics(corpus: Corpus, rows: Dataset) -> None:
-    grown = corpus.with_train(Dataset.concat([corpus.train, rows]))
-    same = np.array_equal(grown.labels.counts, corpus.labels.counts)
-    require(same, "its rows are counted as original rows in the label statistics")
-
-
-def _check_without_rows(method: RowAugmenter) -> None:
-    corpus = tiny_corpus()
-    empty = corpus.with_train(corpus.train.take([]))
-    require(method.new_rows(empty, seed=1).labels == len(corpus.labels), "it fails on no rows")
 
 
 def _sorted(rows: Dataset) -> Dataset:

@@ -91,13 +91,11 @@ def run(arguments: list[str]) -> int:
         return _say("stopped", 130)
     except typer.TyperException as error:
         return _say(error.format_message(), 2)
-    except TailwrightError as error:
-        if "--debug" in arguments:
-            raise
-        return _say(str(error), error.exit_code)
     except Exception as error:
         if "--debug" in arguments:
             raise
+        if isinstance(error, TailwrightError):
+            return _say(str(error), error.exit_code)
         what = str(error).replace("\n", " ")
         return _say(f"{type(error).__name__}: {what} (a bug; --debug shows where)", 1)
 

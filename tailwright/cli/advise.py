@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailwright.cli.duration import seconds_of
-from tailwright.cli.options import CorpusPath, Seed, command
+import tailwright as tw
+from tailwright.cli.options import CorpusPath, Seed, command, seconds_of
 from tailwright.cli.output import Output
 
 if TYPE_CHECKING:
-    from tailwright.study.advise.advisor import Advice, Ranked
+    from tailwright.study.advise.advisor import Advice
 
 
 @command
@@ -37,7 +37,6 @@ def advise(
     """
     seconds = seconds_of(budget)
 
-    import tailwright as tw
     from tailwright.runs.choice import choose
     from tailwright.study.advise.advisor import advise as ask
 
@@ -53,14 +52,12 @@ def advise(
     _show(out, advice)
     out.text(f"\nUse {advice.chosen.name}: {advice.reason}.")
     out.text(f"  {command}")
-    out.result({**as_dict(advice), "path": str(path), "command": command})
+    out.result(**as_dict(advice), path=str(path), command=command)
 
 
 def facts(corpus: Any) -> list[str]:
     """What an augmentation's effect depends on, in two lines."""
-    from tailwright.data.inspect import inspect
-
-    statistics = inspect(corpus)
+    statistics = tw.inspect(corpus)
     train, labels = statistics.splits["train"], statistics.labels
     with_text = 1 - labels.without_text / max(labels.labels, 1)
     return [
@@ -72,33 +69,23 @@ def facts(corpus: Any) -> list[str]:
 
 
 def _show(out: Output, advice: Advice) -> None:
-    slices = ("head", "torso", "tail", "unseen")
-    header = ["augmentation", "labels tried", "seeds", advice.metric, "95 % interval", "p", "P@1", *slices]
-    rows = []
-    for entry in advice.ranking:
-        gain = entry.gains["all"][advice.metric]
-        rows.append(
-            [
-                entry.contender.name,
-                f"{entry.labels:,}",
-                f"{entry.seeds}",
-                f"{gain.mean:+.2f}",
-                gain.interval,
-                f"{entry.p:.3f}",
-                f"{entry.gains['all']['P@1'].mean:+.2f}",
-                *(_gain(entry, name, advice.metric) for name in slices),
-            ]
-        )
-    tried = len(advice.probes)
-    out.text()
-    title = (
-        f"Gain of {advice.model} over no augmentation, in points ({tried} trainings, {advice.seconds:.0f} s):"
-    )
-    out.table(header, rows, title=title)
-
-
-def _gain(entry: Ranked, name: str, metric: str) -> str:
-    return f"{entry.gains[name][metric].mean:+.2f}" if name in entry.gains else "-"
+    metric, slices = advice.metric, ("head", "torso", "tail", "unseen")
+    rows = [
+        [
+            entry.contender.name,
+            f"{entry.labels:,}",
+            f"{entry.seeds}",
+            f"{entry.gains['all'][metric].mean:+.2f}",
+            entry.gains["all"][metric].interval,
+            f"{entry.p:.3f}",
+            f"{entry.gains['all']['P@1'].mean:+.2f}",
+            *(f"{entry.gains[name][metric].mean:+.2f}" if name in entry.gains else "-" for name in slices),
+        ]
+        for entry in advice.ranking
+    ]
+    cost = f"{len(advice.probes)} trainings, {advice.seconds:.0f} s"
+    out.text(f"\nGain of {advice.model} over no augmentation, in points ({cost}):")
+    out.table(["augmentation", "labels tried", "seeds", metric, "95 % interval", "p", "P@1", *slices], rows)
 
 
 def as_dict(advice: Advice) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
+from tailwright.augmentation import Forecast, RowAugmenter, row_augmenter
 from tailwright.cli.config import Asked
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
+from tailwright.errors import InputError
+from tailwright.study.run.display import in_words
 
 if TYPE_CHECKING:
-    from tailwright.augmentation import RowAugmenter
     from tailwright.data.corpus import Corpus
 
 
@@ -57,10 +61,7 @@ def augment(
     for assignment in assignments or []:
         asked.set(assignment)
 
-    import tailwright as tw
-    from tailwright.augmentation import row_augmenter
     from tailwright.data.write import check_format
-    from tailwright.errors import InputError
 
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
@@ -85,26 +86,19 @@ def augment(
     rows_out = len(corpus.train)
     out.text(f"wrote {target} as {report.format}: {rows_in:,} rows became {rows_out:,}")
     out.result(
-        {
-            "path": str(target),
-            "format": report.format,
-            "method": methods,
-            "rows_in": rows_in,
-            "rows_out": rows_out,
-            "lost": list(report.lost),
-            "seconds": round(seconds, 3),
-        }
+        path=str(target),
+        format=report.format,
+        method=methods,
+        rows_in=rows_in,
+        rows_out=rows_out,
+        lost=list(report.lost),
+        seconds=round(seconds, 3),
     )
 
 
 def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: int) -> None:
     """Say what each method will take; all start from original rows, so none depends on another."""
-    from dataclasses import asdict
-
     import numba
-
-    from tailwright.augmentation import Forecast
-    from tailwright.study.run.display import in_words
 
     forecasts = {}
     for method in methods:
@@ -120,4 +114,4 @@ def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: in
         for line in forecast.lines:
             out.text(f"  {line}")
         forecasts[name] = {**asdict(forecast), "machine_hours": hours}
-    out.result({"rows_in": len(corpus.train), "forecast": forecasts})
+    out.result(rows_in=len(corpus.train), forecast=forecasts)

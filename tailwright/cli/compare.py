@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tailwright.cli.options import TestData, command
 from tailwright.cli.output import Output
 from tailwright.study.page import short
-
-if TYPE_CHECKING:
-    from tailwright.study.compare.two_runs import LabelChange, TwoRuns
 
 
 @command
@@ -29,41 +26,33 @@ def compare(
 
     Example: `tailwright compare runs/plain runs/gandalf`
     """
-    from tailwright.study.compare.two_runs import compare_runs
+    from tailwright.study.compare.two_runs import HITS_AT, compare_runs
 
     comparison = compare_runs(first, second, data)
-    _show_differences(out, comparison, first, second)
-    _show_labels(out, "gained", comparison.gained)
-    _show_labels(out, "lost", comparison.lost)
-    out.result({"runs": [str(first), str(second)], **comparison.as_dict()})
-
-
-def _show_differences(out: Output, comparison: TwoRuns, first: Path, second: Path) -> None:
     rows = [
         [name, metric, *one.cells()]
         for name, by_metric in comparison.differences.items()
         for metric, one in by_metric.items()
     ]
     where = f"{comparison.test_rows:,} test rows of {comparison.data}"
-    title = f"{second} against {first}, in points of percent on {where}:"
-    out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows, title=title)
+    out.text(f"{second} against {first}, in points of percent on {where}:")
+    out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows)
     if not comparison.same_rows:
         out.text("The runs were trained on different rows: label weights and slices are those of the first.")
-
-
-def _show_labels(out: Output, what: str, changes: list[LabelChange]) -> None:
-    from tailwright.study.compare.two_runs import HITS_AT
-
-    out.text()
-    if not changes:
-        out.text(f"No label {what}.")
-        return
-    rows = [
-        [short(one.name, 60), f"{one.before:g}", f"{one.after:g}", f"{one.there:g}", f"{one.train_rows:,}"]
-        for one in changes
-    ]
-    out.table(
-        ["label", "found before", "found now", "there are", "training rows"],
-        rows,
-        title=f"Labels that {what} most, by how often they are found among the first {HITS_AT}:",
-    )
+    for what, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
+        if not changes:
+            out.text(f"\nNo label {what}.")
+            continue
+        rows = [
+            [
+                short(one.name, 60),
+                f"{one.before:g}",
+                f"{one.after:g}",
+                f"{one.there:g}",
+                f"{one.train_rows:,}",
+            ]
+            for one in changes
+        ]
+        out.text(f"\nLabels that {what} most, by how often they are found among the first {HITS_AT}:")
+        out.table(["label", "found before", "found now", "there are", "training rows"], rows)
+    out.result(runs=[str(first), str(second)], **comparison.as_dict())

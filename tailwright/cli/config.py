@@ -19,8 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailwright.augmentation import augmenters
 from tailwright.errors import InputError, quoted
+from tailwright.models import models
 from tailwright.registry import unknown
+from tailwright.settings import settings_table
 from tailwright.study.plan.toml_table import read_table
 
 _PLAIN = {"model": str, "augment": list, "seed": int}
@@ -52,10 +55,6 @@ class Asked:
 
         What is left must stand under the name of an augmentation.
         """
-        from tailwright.augmentation import augmenters
-        from tailwright.models import models
-        from tailwright.settings import settings_table
-
         parts, added = model.split("+"), augmenters.names()
         names = [one.name.split(".") for one in settings_table(models.settings(model))]
         groups = list(dict.fromkeys(group for path in names for group in path[:-1]))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.inspect import odd_things
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
@@ -35,7 +36,6 @@ def convert(
 
     Example: `tailwright data convert data/ data-xc/ --format xc`
     """
-    import tailwright as tw
     from tailwright.data.write import check_format
 
     check_format(to)
@@ -49,12 +49,10 @@ def convert(
     counted = ", ".join(f"{name} {count:,}" for name, count in rows.items())
     out.text(f"wrote {target} as {report.format}: {counted} rows, {len(corpus.labels):,} labels")
     out.result(
-        {
-            "path": str(target),
-            "format": report.format,
-            "files": list(report.files),
-            "rows": rows,
-            "labels": len(corpus.labels),
-            "lost": list(report.lost),
-        }
+        path=str(target),
+        format=report.format,
+        files=list(report.files),
+        rows=rows,
+        labels=len(corpus.labels),
+        lost=list(report.lost),
     )

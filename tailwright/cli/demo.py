@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.inspect import show_report
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
@@ -43,9 +45,7 @@ def demo(
     whose predictions changed; writes all of it into one HTML file. About two minutes on two cores. The corpus
     is kept in the cache folder, so a second run starts at once.
     """
-    import tailwright as tw
-    from tailwright.cli.demo_report import demo_page
-    from tailwright.cli.demo_story import MODELS, compare_twins, measure
+    from tailwright.cli.demo_story import MODELS, compare_twins, demo_page, measure
     from tailwright.study.page.html import refuse_unwritable, write_page
 
     place = None if report == "none" else Path(report)
@@ -66,33 +66,30 @@ def demo(
     comparison = compare_twins(corpus, trials, seed)
     test_rows = len(corpus.splits()["test"])
     show_metrics(out, trials, test_rows)
-    show_gains(out, comparison)
+    out.text()
+    header = ["R@10 with gandalf against without", "points", "95 % interval", "rows", "so it is"]
+    out.table(header, comparison.gain_rows())
+    out.text(CAVEAT)
     show_examples(out, comparison, test_rows)
     seconds["total"] = time.perf_counter() - start
     if place is not None:
         write_page(place, demo_page(corpus, corpus_report, trials, comparison, seconds, size=size, seed=seed))
-        out.text()
-        out.text(f"wrote {place}")
+        out.text(f"\nwrote {place}")
     out.note(f"all in {seconds['total']:.0f} s")
     out.result(
-        {
-            "corpus": corpus_report.as_dict(),
-            "metrics": {name: trial.metrics for name, trial in trials.items()},
-            "report": None if place is None else str(place),
-            "seconds": {name: round(taken, 3) for name, taken in seconds.items()},
-        }
+        corpus=corpus_report.as_dict(),
+        metrics={name: trial.metrics for name, trial in trials.items()},
+        report=None if place is None else str(place),
+        seconds={name: round(taken, 3) for name, taken in seconds.items()},
     )
 
 
 def show_metrics(out: Output, trials: dict[str, Trial], test_rows: int) -> None:
     """One table for all labels, then one a metric by label frequency, of slices that have test rows."""
-    from tailwright.cli.demo_story import slices_with_rows
-
-    out.text()
+    out.text(f"\nOn {test_rows:,} test rows, in percent:")
     out.table(
         ["model", *COLUMNS],
         [[name, *(f"{t.metrics[column]:.2f}" for column in COLUMNS)] for name, t in trials.items()],
-        title=f"On {test_rows:,} test rows, in percent:",
     )
     slices = slices_with_rows(trials)
     for column in SLICE_COLUMNS:
@@ -106,12 +103,10 @@ def show_metrics(out: Output, trials: dict[str, Trial], test_rows: int) -> None:
         )
 
 
-def show_gains(out: Output, comparison: TwinComparison) -> None:
-    """What augmentation did to R@10, better or worse, with the interval over the test rows."""
-    out.text()
-    header = ["R@10 with gandalf against without", "points", "95 % interval", "rows", "so it is"]
-    out.table(header, comparison.gain_rows())
-    out.text(CAVEAT)
+def slices_with_rows(trials: Mapping[str, Trial]) -> list[str]:
+    """The slices of the labels that occur on test rows."""
+    slices = next(iter(trials.values())).metrics["slices"]
+    return [name for name in slices if slices[name]["rows"]]
 
 
 def show_examples(out: Output, comparison: TwinComparison, test_rows: int) -> None:
@@ -122,8 +117,7 @@ def show_examples(out: Output, comparison: TwinComparison, test_rows: int) -> No
     if comparison.examples:
         out.text("What twin says of them without and with gandalf (* is right):")
     for example in comparison.examples:
-        out.text()
-        out.text(f"  {short(example.text, 90)}")
+        out.text(f"\n  {short(example.text, 90)}")
         for name, guesses in (("without", example.before), ("with", example.after)):
             labels = "; ".join(f"*{guess.name}" if guess.right else guess.name for guess in guesses)
             out.text(f"    {name:<7} -> {labels or 'nothing'}")

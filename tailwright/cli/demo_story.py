@@ -1,16 +1,20 @@
-"""What the demo measures: four models on one corpus, by label frequency, and rows on which they differ."""
+"""What the demo measures, four models on one corpus with and without augmentation, and its HTML page."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import tailwright as tw
+from tailwright.cli.demo import ABOUT, CAVEAT, COLUMNS, SLICE_COLUMNS, slices_with_rows
+from tailwright.cli.inspect import SPLIT_HEADER, label_rows, rank_plot, split_rows
 from tailwright.data.corpus import Corpus
+from tailwright.data.inspect import CorpusReport
 from tailwright.evaluation import sliced_metrics
 from tailwright.evaluation.bootstrap import Difference, difference
 from tailwright.evaluation.compare import TellingRows, telling_rows
@@ -19,9 +23,12 @@ from tailwright.evaluation.row_parts import row_parts
 from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import measured, ranked
 from tailwright.study.compare.comparisons import frequency_buckets
+from tailwright.study.page.html import render
+from tailwright.study.page.svg import Plot, bars
 from tailwright.study.quality.examples import Guess
 
 PLAIN, AUGMENTED = "twin", "twin+gandalf"
+AGAINST = f"{AUGMENTED} against {PLAIN}"
 # Chosen on a held-out tenth of the training rows: P@1 / PSP@5 / R@10, R@10 on the tail; full size, seed 0.
 #
 # | width, epochs | without | gandalf | gandalf without soft annotations |
@@ -58,7 +65,6 @@ EXAMPLES = 5
 class Trial:
     """One model, its ranking of the test rows, and how good that is."""
 
-    name: str
     top: np.ndarray  # (test rows, k) int32
     metrics: dict[str, Any]
     by_bucket: dict[str, float | None]
@@ -116,7 +122,7 @@ def measure(corpus: Corpus, name: str, seed: int) -> Trial:
     buckets = frequency_buckets(corpus.labels.counts, BUCKETS)
     sliced = sliced_metrics(top, test.targets, None, buckets, (GAIN_AT,), test.excluded)
     by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in sliced.items()}
-    return Trial(name, top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
+    return Trial(top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
 
 
 def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> TwinComparison:
@@ -148,12 +154,6 @@ def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> Twi
     )
 
 
-def slices_with_rows(trials: Mapping[str, Trial]) -> list[str]:
-    """The slices of the labels that occur on test rows."""
-    slices = next(iter(trials.values())).metrics["slices"]
-    return [name for name in slices if slices[name]["rows"]]
-
-
 def _changed_row(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int, better: bool) -> ChangedRow:
     test, names = corpus.splits()["test"], corpus.labels.names
     excluded = set(test.excluded[[row]].indices.tolist())
@@ -166,3 +166,111 @@ def _changed_row(corpus: Corpus, before: np.ndarray, after: np.ndarray, row: int
     rare_first = sorted(right, key=lambda label: corpus.labels.counts[label])
     right_names = [names[label].as_py() for label in rare_first]
     return ChangedRow(test.texts[row].as_py(), right_names, guesses(before), guesses(after), better)
+
+
+def demo_page(
+    corpus: Corpus,
+    report: CorpusReport,
+    trials: Mapping[str, Trial],
+    comparison: TwinComparison,
+    seconds: Mapping[str, float],
+    *,
+    size: int | None,
+    seed: int,
+) -> str:
+    """The demo as one HTML page."""
+    of_slices = [(name, column) for name in slices_with_rows(trials) for column in SLICE_COLUMNS]
+    return render(
+        __package__,
+        "demo.html.j2",
+        title="Tailwright demo: rare labels with and without augmentation",
+        summary=summary(comparison),
+        about=ABOUT,
+        caveat=CAVEAT,
+        split_header=SPLIT_HEADER,
+        splits=split_rows(report),
+        labels=[["labels", f"{report.labels.labels:,}"], *label_rows(report)],
+        rank_plot=rank_plot(corpus.labels.counts),
+        test_rows=report.splits["test"].rows,
+        overall=_table(COLUMNS, {name: [t.metrics[c] for c in COLUMNS] for name, t in trials.items()}),
+        by_slice=_table(
+            [" ".join(one) for one in of_slices],
+            {name: [t.metrics["slices"][of][c] for of, c in of_slices] for name, t in trials.items()},
+        ),
+        metric=f"R@{GAIN_AT}",
+        against=AGAINST,
+        gain_plot=gain_plot(comparison),
+        recall_plot=recall_plot(trials),
+        comparison=comparison,
+        command=f"tailwright demo{'' if size is None else f' --size {size}'} --seed {seed}",
+        script=_script(size, seed),
+        settings=[
+            [name, json.dumps(model.get("settings", {}) | model.get("augment_settings", {}))]
+            for name, model in MODELS.items()
+        ],
+        seconds=[[name, f"{taken:.1f}"] for name, taken in seconds.items()],
+    )
+
+
+def summary(comparison: TwinComparison) -> str:
+    """The outcome in a sentence, whichever way it went."""
+    verdicts: dict[str, list[str]] = {}
+    for name, gain in comparison.by_slice.items():
+        where = "overall" if name == "all" else f"on {name} labels"
+        verdicts.setdefault(gain.in_words, []).append(f"{where} ({gain.mean:+.2f} points)")
+    outcome = "; ".join(f"{verdict} {', '.join(places)}" for verdict, places in verdicts.items())
+    return f"R@{GAIN_AT} of {AGAINST}: {outcome or 'nothing to compare'}."
+
+
+def _table(
+    columns: Sequence[str], values: Mapping[str, Sequence[float]]
+) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+    """Header, rows and the places of the best values of a column; a model is a row."""
+    rows = [[name, *(f"{value:.2f}" for value in of_model)] for name, of_model in values.items()]
+    best = {
+        (row, column)
+        for column in range(1, len(columns) + 1)
+        for row in range(len(rows))
+        if rows[row][column] == max((cells[column] for cells in rows), key=float)
+    }
+    return ["model", *columns], rows, best
+
+
+def gain_plot(comparison: TwinComparison) -> Plot:
+    """What augmentation gained or lost, by label frequency."""
+    gains = comparison.by_bucket.values()
+    return bars(
+        list(comparison.by_bucket),
+        {AGAINST: [None if gain is None else gain.mean for gain in gains]},
+        title=f"R@{GAIN_AT} gained by augmentation, by training rows of a label",
+        description="Bars below zero are losses. Lines are 95 % intervals over the test rows.",
+        x_label="training rows of the label",
+        y_label=f"points of R@{GAIN_AT}",
+        intervals={AGAINST: [None if gain is None else (gain.low, gain.high) for gain in gains]},
+        # A model has the same colour in both bar plots.
+        first_colour=list(MODELS).index(AUGMENTED),
+    )
+
+
+def recall_plot(trials: Mapping[str, Trial]) -> Plot:
+    """How much each model finds, by label frequency."""
+    return bars(
+        list(next(iter(trials.values())).by_bucket),
+        {name: list(trial.by_bucket.values()) for name, trial in trials.items()},
+        title=f"R@{GAIN_AT} of all models, by training rows of a label",
+        description="Both twins beside the two floors, popularity and label-matcher.",
+        x_label="training rows of the label",
+        y_label=f"R@{GAIN_AT}, percent",
+    )
+
+
+def _script(size: int | None, seed: int) -> list[str]:
+    """Python that trains the augmented twin once more."""
+    model = MODELS[AUGMENTED]
+    return [
+        "import tailwright as tw",
+        f"corpus = tw.demo_corpus(size={size}, seed={seed})",
+        f'run = tw.train(corpus, "twin", settings={model["settings"]}, seed={seed},',
+        f"               augment={model['augment']}, augment_settings={model['augment_settings']})",
+        'print(tw.evaluate(run, corpus.test)["R@10"])',
+    ]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tailwright.cli.metrics import show_metrics
+import tailwright as tw
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
-from tailwright.cli.several_runs import loaded, named
+from tailwright.errors import InputError
+from tailwright.registry import unknown
+
+if TYPE_CHECKING:
+    from tailwright.runs import Ensemble, Run
 
 
 @command
@@ -37,10 +42,7 @@ def evaluate(
 
     Example: `tailwright evaluate run1/ run2/ run3/ data/`
     """
-    import tailwright as tw
-    from tailwright.errors import InputError
     from tailwright.labels import PROPENSITY_PRESETS
-    from tailwright.registry import unknown
     from tailwright.runs.evaluation import refuse_other_labels
 
     if propensity not in PROPENSITY_PRESETS:
@@ -55,5 +57,18 @@ def evaluate(
     if split not in splits:
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
     metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity])
-    show_metrics(out, metrics, f"{run.name} on {len(splits[split]):,} {split} rows, in percent:")
-    out.result({**named(folders), "path": str(path), "split": split, "metrics": metrics})
+    out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows, in percent:")
+    out.result(**named(folders), path=str(path), split=split, metrics=metrics)
+
+
+def loaded(folders: Sequence[Path]) -> Run | Ensemble:
+    """The run in the folder, or the ensemble of those in several."""
+    from tailwright.runs import Ensemble
+
+    runs = tuple(tw.load(folder) for folder in folders)
+    return runs[0] if len(runs) == 1 else Ensemble(runs)
+
+
+def named(folders: Sequence[Path]) -> dict[str, Any]:
+    """How a result says which runs it is of: `run` for one, `runs` for several."""
+    return {"run": str(folders[0])} if len(folders) == 1 else {"runs": [str(folder) for folder in folders]}

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError, quoted
+from tailwright.settings import settings_from
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -64,10 +66,8 @@ def graph(
     if plot is not None and drawn is None:
         raise InputError("no label to draw", expected="--label or --explain")
 
-    import tailwright as tw
     from tailwright.labels import GraphSettings, correlation_graph
     from tailwright.labels.correlation import save_graph
-    from tailwright.settings import settings_from
     from tailwright.study.page.svg import refuse_unwritable_picture
 
     if plot is not None:
@@ -99,7 +99,7 @@ def graph(
         neighbours_plot(matrix, corpus.labels, columns[drawn]).write(plot)
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
-    out.result(result)
+    out.result(**result)
 
 
 def column_of(asked: str, labels: LabelSpace) -> int:
@@ -134,8 +134,7 @@ def show_neighbours(
     name, rows = labels.names[column].as_py(), int(labels.counts[column])
     edges = neighbours(matrix, column)
     shared = shared_rows(corpus.train.originals().targets, column)
-    out.text()
-    out.text(f"{name} (id {labels.ids[column].as_py()}) is on {rows:,} training rows.")
+    out.text(f"\n{name} (id {labels.ids[column].as_py()}) is on {rows:,} training rows.")
     if rows == 0:
         out.text("So it has no neighbours; its text is annotated with itself alone.")
     elif rows > settings.head_cut:

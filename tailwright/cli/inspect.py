@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 
@@ -49,7 +50,6 @@ def inspect(
 
     Example: `tailwright data inspect data/ --plot tail.svg`
     """
-    import tailwright as tw
     from tailwright.study.page.svg import refuse_unwritable_picture
 
     if plot is not None:
@@ -60,7 +60,7 @@ def inspect(
     if plot is not None:
         rank_plot(corpus.labels.counts).write(plot)
         out.note(f"wrote {plot}")
-    out.result({"path": str(path), **report.as_dict()})
+    out.result(path=str(path), **report.as_dict())
 
 
 def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) -> None:

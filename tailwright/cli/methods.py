@@ -7,8 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from tailwright.augmentation import augmenters as registered_augmenters
 from tailwright.cli.options import command
 from tailwright.cli.output import Output
+from tailwright.models import models as registered_models
+from tailwright.registry import Registry
 from tailwright.settings import settings_table
 
 Name = Annotated[
@@ -25,16 +28,14 @@ def models(out: Output, name: Name = None) -> None:
 
     Example: `tailwright models attentionxml`
     """
-    from tailwright.models import models as registry
-
     if name is not None:
-        out.result(_show_settings(out, name, registry.card(name).summary, registry.settings(name)))
+        _show_settings(out, registered_models, name, prefix="")
         return
-    cards = [registry.card(name) for name in registry.names()]
+    cards = [registered_models.card(name) for name in registered_models.names()]
     rows = [[c.name, ", ".join(c.reads), ", ".join(c.doors), c.paper or "-", c.summary] for c in cards]
     out.table(["model", "reads", "doors", "paper", "what it does"], rows)
     shown = ("name", "reads", "doors", "paper", "summary")
-    out.result({"models": [{field: getattr(card, field) for field in shown} for card in cards]})
+    out.result(models=[{field: getattr(card, field) for field in shown} for card in cards])
 
 
 @command
@@ -45,29 +46,25 @@ def augmenters(out: Output, name: Name = None) -> None:
 
     Example: `tailwright augmenters gda`
     """
-    from tailwright.augmentation import augmenters as registry
-
     if name is not None:
-        summary = registry.card(name).summary
-        out.result(_show_settings(out, name, summary, registry.settings(name), prefix=f"{name}."))
+        _show_settings(out, registered_augmenters, name, prefix=f"{name}.")
         return
-    cards = [registry.card(name) for name in registry.names()]
+    cards = [registered_augmenters.card(name) for name in registered_augmenters.names()]
     rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     out.table(["augmenter", "door", "needs", "paper", "what it does"], rows)
-    out.result({"augmenters": [asdict(card) for card in cards]})
+    out.result(augmenters=[asdict(card) for card in cards])
 
 
-def _show_settings(out: Output, name: str, summary: str, kind: type, prefix: str = "") -> dict[str, Any]:
-    """Print every setting of `kind`; the same as a dictionary, for JSON."""
-    settings = [replace(one, name=f"{prefix}{one.name}") for one in settings_table(kind)]
-    out.text(f"{name}: {summary}")
-    out.text()
+def _show_settings(out: Output, registry: Registry[Any], name: str, prefix: str) -> None:
+    summary = registry.card(name).summary
+    settings = [replace(one, name=f"{prefix}{one.name}") for one in settings_table(registry.settings(name))]
+    out.text(f"{name}: {summary}\n")
     if settings:
         rows = [[one.name, _shown(one.default), one.takes, one.meaning] for one in settings]
         out.table(["setting", "default", "takes", "meaning"], rows)
     else:
         out.text("nothing can be set")
-    return {"name": name, "summary": summary, "settings": [asdict(one) for one in settings]}
+    out.result(name=name, summary=summary, settings=[asdict(one) for one in settings])
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from tailwright.cli.output import Output
+from tailwright.errors import InputError, quoted
 from tailwright.training.threads import THREAD_VARIABLES
 
 CorpusPath = Annotated[
@@ -36,6 +38,8 @@ _OF_ALL = {
     "quiet": (Quiet, False),
     "debug": (Debug, False),
 }
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -47,23 +51,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     own = dict(list(signature.parameters.items())[1:])
 
     @functools.wraps(function)
-    def called(
-        *arguments: Any,
-        threads: int | None = None,
-        as_json: bool = False,
-        quiet: bool = False,
-        debug: bool = False,
-        **options: Any,
-    ) -> None:
+    def called(*arguments: Any, **options: Any) -> None:
+        threads, as_json, quiet, _ = (options.pop(name, default) for name, (_, default) in _OF_ALL.items())
         set_threads(threads)
         if "threads" in own:
             options["threads"] = threads
         function(Output(as_json, quiet), *arguments, **options)
 
     added = {
-        name: inspect.Parameter(
-            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
-        )
+        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
         for name, (kind, default) in _OF_ALL.items()
     }
     called.__signature__ = signature.replace(parameters=[*(own | added).values()])  # type: ignore[attr-defined]
@@ -81,3 +77,15 @@ def set_threads(threads: int | None) -> None:
         return
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of a time as people write it; anything else, and no time at all, is an InputError.
+
+    >>> seconds_of("10m"), seconds_of("1.5h"), seconds_of("90")
+    (600.0, 5400.0, 90.0)
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None or not float(match[1]):
+        raise InputError(f"found the time {quoted(text)}", expected="such as 90s, 10m or 1.5h")
+    return float(match[1]) * _SECONDS[match[2]]

@@ -10,8 +10,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from tailwright import progress
 
+METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "PSnDCG@5", "R@10")
 FEWEST_TO_WRAP_AT = 30  # a last column of words is not made narrower than this
 _PUNCTUATION = str.maketrans("", "", ",.-")
 
@@ -29,20 +35,28 @@ class Output:
         if not self.as_json:
             _print(text)
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table on stdout; not with `--json`."""
-        if title:
-            self.text(title)
         if not self.as_json:
             columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
             _print(laid_out(header, rows, columns))
+
+    def metrics(self, metrics: dict[str, Any], title: str) -> None:
+        """A table of the metrics of all labels, then of head, torso, tail and unseen labels."""
+        shown = [name for name in METRICS if name in metrics]
+        rows = [
+            [labels, *(f"{of_labels[name]:.2f}" if name in of_labels else "-" for name in shown)]
+            for labels, of_labels in {"all labels": metrics, **metrics["slices"]}.items()
+        ]
+        self.text(f"\n{title}")
+        self.table(["labels", *shown], rows)
 
     def note(self, text: str) -> None:
         """A remark on stderr; not with `--quiet`."""
         if not self.quiet:
             print(text, file=sys.stderr)
 
-    def result(self, result: dict[str, Any]) -> None:
+    def result(self, **result: Any) -> None:
         """The machine-readable last line; only with `--json`."""
         if self.as_json:
             _print(json.dumps(result, ensure_ascii=False, allow_nan=False))
@@ -66,11 +80,6 @@ def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int 
     train  1,200
     test      30
     """
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, header_style="")
     cells = list(zip(header, *rows, strict=True))
     widths = [max(map(cell_len, column)) for column in cells]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tailwright.cli.evaluate import loaded, named
 from tailwright.cli.options import command
 from tailwright.cli.output import Output
-from tailwright.cli.several_runs import loaded, named, split_runs
+from tailwright.errors import InputError
 
 
 @command
@@ -37,8 +39,6 @@ def predict(
 
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
     """
-    from tailwright.errors import InputError
-
     folders, texts = split_runs(arguments)
     if source is not None:
         texts += lines_of(source)
@@ -48,18 +48,31 @@ def predict(
     rows = []
     for text, ids, names, scores in zip(texts, best.ids, best.names, best.scores, strict=True):
         out.text(text)
-        cells = [
-            [f"  {score:.4f}", label, name] for label, name, score in zip(ids, names, scores, strict=True)
-        ]
-        out.text("\n".join("  ".join(row) for row in cells) if cells else "  nothing fits")
+        for label, name, score in zip(ids, names, scores, strict=True):
+            out.text(f"  {score:.4f}  {label}  {name}")
+        if not ids:
+            out.text("  nothing fits")
         rows.append({"text": text, "ids": ids, "names": names, "scores": scores})
-    out.result({**named(folders), "k": k, "predictions": rows})
+    out.result(**named(folders), k=k, predictions=rows)
+
+
+def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The runs that the arguments begin with, and the texts after them; the first is a run in any case."""
+    count = 1
+    while count < len(arguments) and _is_run(arguments[count]):
+        count += 1
+    return [Path(argument) for argument in arguments[:count]], list(arguments[count:])
+
+
+def _is_run(argument: str) -> bool:
+    try:
+        return (Path(argument) / "manifest.json").is_file()
+    except (OSError, ValueError):  # a text may be longer than a path can be
+        return False
 
 
 def lines_of(source: Path) -> list[str]:
     """The lines of a file, or of standard input."""
-    from tailwright.errors import InputError
-
     try:
         raw = sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes()
         return raw.decode().splitlines()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
 from tailwright.study.page import short
@@ -45,7 +46,6 @@ def quality(
 
     Example: `tailwright quality data2/ --method eda --run runs/plain`
     """
-    import tailwright as tw
     from tailwright.study.page.html import refuse_unwritable, write_page
     from tailwright.study.quality.figures import quality_of
     from tailwright.study.quality.page import quality_page
@@ -64,39 +64,26 @@ def quality(
     out.text()
     out.text(f"wrote {target}")
     out.result(
-        {
-            "path": str(path),
-            "run": None if folder is None else str(folder),
-            "report": str(target),
-            **asdict(measured),
-        }
+        path=str(path),
+        run=None if folder is None else str(folder),
+        report=str(target),
+        **asdict(measured),
     )
 
 
 def _show(out: Output, quality: MethodQuality) -> None:
-    from tailwright.study.quality.tables import (
-        drift_header,
-        drift_rows,
-        drift_words,
-        headline,
-        pair_rows,
-        text_rows,
-    )
+    from tailwright.study.quality import tables
 
-    out.text(headline(quality))
+    out.text(f"{tables.headline(quality)}\n")
+    out.table(["texts of both sides", "sources", "new rows"], tables.text_rows(quality))
     out.text()
-    out.table(["texts of both sides", "sources", "new rows"], text_rows(quality))
-    out.text()
-    out.table(["new rows against what is there", "new rows"], pair_rows(quality))
+    out.table(["new rows against what is there", "new rows"], tables.pair_rows(quality))
     if quality.drift is not None:
-        out.text()
-        for line in drift_words(quality.drift):
-            out.text(line)
-        out.table(drift_header(quality.drift), drift_rows(quality.drift))
+        out.text("\n".join(["", *tables.drift_words(quality.drift)]))
+        out.table(tables.drift_header(quality.drift), tables.drift_rows(quality.drift))
     for example in quality.examples:
-        out.text()
         near = "" if example.similarity is None else f", similarity {example.similarity:.2f}"
-        out.text(f"{example.kind}{near}")
+        out.text(f"\n{example.kind}{near}")
         _line(out, "labels", "; ".join(f"{label.name} ({label.rows:,})" for label in example.labels))
         if example.source is not None:
             _line(out, "source", example.source, example.source_guesses)

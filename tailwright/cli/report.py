@@ -40,10 +40,8 @@ def report(
     write_report(path, outcomes, exams, title=title, command=command)
     out.text(f"wrote {path}")
     out.result(
-        {
-            "report": str(path),
-            "bytes": path.stat().st_size,
-            "runs": [str(run) for run in runs],
-            "titles": [outcome.cell.title for outcome in outcomes],
-        }
+        report=str(path),
+        bytes=path.stat().st_size,
+        runs=[str(run) for run in runs],
+        titles=[outcome.cell.title for outcome in outcomes],
     )

@@ -11,6 +11,7 @@ import typer
 from tailwright.cli.options import Threads, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
+from tailwright.study.run.display import in_words
 
 if TYPE_CHECKING:
     from tailwright.study.run.runner import Study
@@ -79,15 +80,13 @@ def study(
     for path in written:
         out.text(f"wrote {path}")
     out.result(
-        {
-            "study": str(planned.folder),
-            "cells": ran.asked,
-            "finished": ran.finished,
-            "failed": ran.failed,
-            "left_out": list(planned.plan.left_out),
-            "seconds": round(ran.seconds, 3),
-            "files": [path.name for path in written],
-        }
+        study=str(planned.folder),
+        cells=ran.asked,
+        finished=ran.finished,
+        failed=ran.failed,
+        left_out=list(planned.plan.left_out),
+        seconds=round(ran.seconds, 3),
+        files=[path.name for path in written],
     )
     if ran.failed:
         raise typer.Exit(1)
@@ -95,8 +94,6 @@ def study(
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     """Every cell with its state, and an estimate of what is left."""
-    from tailwright.study.run.display import in_words
-
     estimate = planned.estimate()
     cells = planned.keys(only)
     states = {
@@ -116,13 +113,11 @@ def _show_plan(out: Output, planned: Study, only: str | None) -> None:
     about = "" if seconds is None else f", about {in_words(seconds)} with one worker"
     out.text(f"{len(cells) - len(left)} of {len(cells)} cells are finished{about if left else ''}")
     out.result(
-        {
-            "study": str(planned.folder),
-            "cells": [
-                {"key": key, "cell": cell.as_dict(), "state": states[key], "seconds": expected[key]}
-                for key, cell in cells.items()
-            ],
-            "left_out": list(planned.plan.left_out),
-            "seconds_left": seconds,
-        }
+        study=str(planned.folder),
+        cells=[
+            {"key": key, "cell": cell.as_dict(), "state": states[key], "seconds": expected[key]}
+            for key, cell in cells.items()
+        ],
+        left_out=list(planned.plan.left_out),
+        seconds_left=seconds,
     )

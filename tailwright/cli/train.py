@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import tailwright as tw
 from tailwright.cli.config import Asked, read_config
-from tailwright.cli.duration import seconds_of
-from tailwright.cli.metrics import show_metrics
-from tailwright.cli.options import CorpusPath, command
+from tailwright.cli.options import CorpusPath, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.training.team import started_team
+from tailwright.training.workplace import peak_rss_mb
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
@@ -88,9 +89,7 @@ def train(
     if probing is not None and asked.augment != ["auto"]:
         raise InputError(f"--budget and --augment {' '.join(asked.augment)}", expected="--augment auto")
 
-    import tailwright as tw
     from tailwright.runs.choice import choose
-    from tailwright.training.workplace import peak_rss_mb
 
     corpus = tw.read(path, seed=asked.seed)
     choice = choose(corpus, asked.model, asked.augment)
@@ -121,17 +120,15 @@ def train(
     metrics: dict[str, Any] = {}
     if corpus.test is not None:
         metrics = tw.evaluate(run, corpus.test)
-        show_metrics(out, metrics, f"On {len(corpus.test):,} test rows, in percent:")
+        out.metrics(metrics, f"On {len(corpus.test):,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(
-        {
-            "model": choice.model,
-            "augment": list(choice.augment),
-            "run": str(out_folder),
-            "train_seconds": round(seconds, 3),
-            "peak_rss_mb": peak_rss_mb(),
-            "metrics": metrics,
-        }
+        model=choice.model,
+        augment=list(choice.augment),
+        run=str(out_folder),
+        train_seconds=round(seconds, 3),
+        peak_rss_mb=peak_rss_mb(),
+        metrics=metrics,
     )
 
 
@@ -143,7 +140,6 @@ def advised(
     The recommendation stays in `advice_file` until the training is done: probes repeated after a kill might
     recommend something else, and the training could not be resumed.
     """
-    from tailwright.runs.choice import AutoChoice
     from tailwright.store.errors import errors_of_writing
     from tailwright.study.advise.advisor import advise
 
@@ -158,4 +154,5 @@ def advised(
         with errors_of_writing(advice_file):
             advice_file.write_text(json.dumps(recommended), encoding="utf-8")
     reasons = (*choice.reasons[:-1], f"augmentation {recommended['reason']}")
-    return AutoChoice(choice.model, tuple(recommended["augment"]), reasons, recommended["settings"])
+    augment, settings = tuple(recommended["augment"]), recommended["settings"]
+    return replace(choice, augment=augment, reasons=reasons, augment_settings=settings)

@@ -141,8 +141,7 @@ class CachedSequences:
             logits_to_keep=1,
             **positions,
         )
-        logits: torch.Tensor = output.logits[:, -1].float()
-        return logits
+        return output.logits[:, -1].float()
 
 
 def places_of(going_on: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,7 @@ from transformers import (
 from tailwright.errors import InputError, quoted
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import TextPairs
+from tailwright.language.settings import TuningSettings
 from tailwright.pretrained.quiet import quiet_libraries
 from tailwright.streams import stream
 
@@ -34,7 +35,7 @@ def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Gen
     with quiet_libraries():
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            model_and_report: Any = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder,
                 trust_remote_code=False,
                 use_safetensors=True,
@@ -46,41 +47,33 @@ def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Gen
             raise InputError(
                 f"cannot be loaded ({reason})", expected="a causal language model", path=folder
             ) from error
-        model, report = model_and_report
+        model, report = loaded
         for problem in ("missing_keys", "mismatched_keys"):
             if report[problem]:
                 first = quoted(sorted(map(str, report[problem]))[0])
                 lack = f"weights lack {len(report[problem])} tensors of the model, such as {first}"
                 raise InputError(lack, expected="a causal language model", path=folder)
-        return with_layout(model, tokenizer, separator=separator, lower_case=lower_case)
+        return with_layout(model, tokenizer, separator, lower_case)
 
 
-def scratch_generator(
-    pairs: TextPairs,
-    *,
-    width: int,
-    layers: int,
-    vocabulary: int,
-    separator: str | None,
-    lower_case: bool,
-    seed: int,
-) -> Generator:
-    """A GPT-2 of `layers` layers with random weights, over byte pairs learnt from the texts of the pairs."""
+def scratch_generator(pairs: TextPairs, settings: TuningSettings, seed: int) -> Generator:
+    """A small GPT-2 with random weights, over byte pairs learnt from the texts of the pairs."""
     texts = [*pairs.sources.to_pylist(), *pairs.targets.to_pylist()]
-    byte_pairs = _byte_pairs([text.lower() for text in texts] if lower_case else texts, vocabulary)
+    if settings.lower_case:
+        texts = [text.lower() for text in texts]
+    width = settings.scratch_width
     with quiet_libraries():
-        options = {
-            "tokenizer_object": byte_pairs,
-            "eos_token": END,
-            "model_max_length": SCRATCH_POSITIONS,
-        }
-        tokenizer: Any = PreTrainedTokenizerFast(**options)  # type: ignore[no-untyped-call]
+        tokenizer: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+            tokenizer_object=_byte_pairs(texts, settings.scratch_vocabulary),
+            eos_token=END,
+            model_max_length=SCRATCH_POSITIONS,
+        )
         end = int(tokenizer.eos_token_id)
         config = GPT2Config(
             vocab_size=len(tokenizer),
             n_positions=SCRATCH_POSITIONS,
             n_embd=width,
-            n_layer=layers,
+            n_layer=settings.scratch_layers,
             n_head=max(width // SCRATCH_HEAD_WIDTH, 1),
             bos_token_id=end,
             eos_token_id=end,
@@ -88,7 +81,7 @@ def scratch_generator(
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(int(stream(seed, "generator/scratch").integers(1 << 62)))
             model = GPT2LMHeadModel(config)  # type: ignore[no-untyped-call]
-        return with_layout(model, tokenizer, separator=separator, lower_case=lower_case)
+        return with_layout(model, tokenizer, settings.separator, settings.lower_case)
 
 
 def _byte_pairs(texts: list[str], vocabulary: int) -> Tokenizer:
@@ -106,7 +99,7 @@ def _byte_pairs(texts: list[str], vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-def with_layout(model: Any, tokenizer: Any, *, separator: str | None, lower_case: bool) -> Generator:
+def with_layout(model: Any, tokenizer: Any, separator: str | None, lower_case: bool) -> Generator:
     """The generator of a causal model: it gets an end and, unless text separates the sides, a new token.
 
     New tokens start as the mean of all others, where the model sees no difference yet.

@@ -28,14 +28,13 @@ class Generator:
         if not texts:
             return []
         lines = [" ".join((text.lower() if self.lower_case else text).split()) for text in texts]
-        tokens: list[list[int]] = self.tokenizer(
+        return self.tokenizer(
             lines,
             add_special_tokens=False,
             split_special_tokens=True,
             return_attention_mask=False,
             verbose=False,
         )["input_ids"]
-        return tokens
 
     def prompt(self, source: str) -> list[int]:
         """What the model continues with a target."""

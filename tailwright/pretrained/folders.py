@@ -14,7 +14,7 @@ from tailwright.errors import InputError, quoted
 from tailwright.pretrained.packages import PACKAGES, package_folder
 
 # The data files of a repository that belong to the weights; subfolders hold other formats.
-_WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
+_WANTED = (".json", ".safetensors", ".txt", ".model")
 _UNWANTED = ("*/*", "consolidated*.safetensors")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt")
@@ -44,16 +44,12 @@ def weights_folder(name: str) -> Path:
 def identity_of(folder: Path) -> str:
     """A digest of the contents of the weights, the configuration and the tokenizer in the folder."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(path for path in folder.iterdir() if _counts(path)):
+    for path in sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in _WANTED):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
             while chunk := file.read(1 << 22):
                 digest.update(chunk)
     return digest.hexdigest()
-
-
-def _counts(path: Path) -> bool:
-    return path.is_file() and path.suffix in {".json", ".safetensors", ".txt", ".model"}
 
 
 def _check(folder: Path) -> None:
@@ -75,10 +71,11 @@ def _downloaded(name: str) -> Path:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     ours = ", ".join(PACKAGES)
+    patterns = [f"*{suffix}" for suffix in _WANTED]
     quiet = bars.are_progress_bars_disabled()  # type: ignore[attr-defined]
     bars.disable_progress_bars()  # type: ignore[attr-defined]
     try:
-        return Path(snapshot_download(name, allow_patterns=list(_WANTED), ignore_patterns=list(_UNWANTED)))
+        return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=list(_UNWANTED)))
     except GatedRepoError as error:
         raise InputError(f"{name} on the hub asks for an agreement", expected="an open repository") from error
     except RepositoryNotFoundError as error:

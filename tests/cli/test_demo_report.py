@@ -7,8 +7,15 @@ import pytest
 from html_reading import Reading
 
 import tailwright as tw
-from tailwright.cli.demo_report import demo_page, summary
-from tailwright.cli.demo_story import BUCKETS, MODELS, Trial, TwinComparison, compare_twins
+from tailwright.cli.demo_story import (
+    BUCKETS,
+    MODELS,
+    Trial,
+    TwinComparison,
+    compare_twins,
+    demo_page,
+    summary,
+)
 from tailwright.cli.inspect import rank_plot
 from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
@@ -43,7 +50,7 @@ def page_of(corpus: Corpus, before: list[list[int]], after: list[list[int]]) -> 
         metrics = metrics_at_k(top, test.targets, weights, (1, 3, 5, 10))
         of_slices = sliced_metrics(top, test.targets, weights, slices, (1, 3, 5, 10))
         buckets = dict.fromkeys(frequency_buckets(corpus.labels.counts, BUCKETS))
-        trials[name] = Trial(name, top, {**metrics, "slices": of_slices}, buckets, 1.0, 1.0)
+        trials[name] = Trial(top, {**metrics, "slices": of_slices}, buckets, 1.0, 1.0)
     comparison = compare_twins(corpus, trials, seed=0)
     return demo_page(corpus, tw.inspect(corpus), trials, comparison, {"total": 1.0}, size=None, seed=0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailwright.cli.duration import seconds_of
+from tailwright.cli.options import seconds_of
 from tailwright.errors import InputError
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwright.language.bleu import corpus_bleu, held_out_bleu
+from tailwright.augmentation.shared.generating import corpus_bleu, held_out_bleu
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_tuning import text_pairs

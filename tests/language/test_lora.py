@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tailwright.language.adapting import merged, with_lora
+from tailwright.language.adapting import Adapted, with_lora
 from tailwright.language.causal import load_causal
+from tailwright.language.settings import TuningSettings
 from tailwright.language.tuning import tuned_generator, tuning_folder
 from tailwright.store import open_folder
 
@@ -26,7 +27,8 @@ def test_the_merged_model_scores_as_the_adapted_one(folder):
     generator = load_causal(folder, separator=None, lower_case=True)
     before = generator.model.get_input_embeddings().weight.detach().clone()
     (new,) = generator.separator
-    adapted = with_lora(generator, rank=4, alpha=8, dropout=0.5, new_token=new, seed=0)
+    chosen = TuningSettings(lora_rank=4, lora_alpha=8, lora_dropout=0.5, separator=None)
+    adapted = with_lora(generator, chosen, seed=0)
     with torch.no_grad(), torch.random.fork_rng():
         torch.manual_seed(0)
         for part in adapted.parameters():
@@ -36,7 +38,7 @@ def test_the_merged_model_scores_as_the_adapted_one(folder):
     adapted.eval()
     with torch.no_grad():
         expected = adapted(tokens).logits
-        plain = merged(generator, adapted).model
+        plain = Adapted(generator, adapted).tuned().model
         torch.testing.assert_close(plain(tokens).logits, expected, atol=1e-5, rtol=1e-4)
     after = plain.get_input_embeddings().weight
     assert torch.equal(after[:new], before[:new])

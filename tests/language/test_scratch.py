@@ -19,9 +19,10 @@ from tiny_tuning import copies, digest, text_pairs
 
 def made(seed: int = 0, lower_case: bool = True):
     pairs = text_pairs(["Red cat", "Grüße 日本"], ["big dog 🙂", ""])
-    return scratch_generator(
-        pairs, width=32, layers=2, vocabulary=300, separator=None, lower_case=lower_case, seed=seed
+    settings = TuningSettings(
+        scratch_width=32, scratch_layers=2, scratch_vocabulary=300, separator=None, lower_case=lower_case
     )
+    return scratch_generator(pairs, settings, seed)
 
 
 def test_any_text_can_be_written_and_read():

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.table(["claim", "verdict", "why"], [[one.claim.id, one.verdict, one.why] for one in judgements])
     out.text(f"wrote {asked.out}")
     verdicts = [{"claim": one.claim.id, "verdict": one.verdict, "why": one.why} for one in judgements]
-    out.result({"claims": verdicts, "page": str(asked.out)})
+    out.result(claims=verdicts, page=str(asked.out))
     return 0
 
 

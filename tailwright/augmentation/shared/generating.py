@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +17,13 @@ from tailwright.data.dataset import Dataset
 from tailwright.encoders.token_batches import chunks
 from tailwright.errors import MissingExtraError
 from tailwright.language.adapting import adapted, untuned
-from tailwright.language.bleu import held_out_bleu
 from tailwright.language.decoding import decoding_rate
 from tailwright.language.generator import Generator
 from tailwright.language.pairs import Sequences, TextPairs, padded, sequences_of
 from tailwright.language.settings import DecodingSettings, TuningSettings
 from tailwright.language.tuning import generator_key, token_loss, tuned_generator
 from tailwright.language.writing import Written, written_texts
+from tailwright.streams import stream
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
 from tailwright.training.workplace import peak_rss_mb
@@ -171,3 +172,36 @@ def _tuning_trial(base: Generator, data: Sequences, settings: TuningSettings, se
         stepped - learnt,
         sum(parameter.nbytes for parameter in learning.values()),
     )
+
+
+def corpus_bleu(texts: Sequence[str], targets: Sequence[str]) -> float:
+    """Sacrebleu's corpus BLEU, in percent, of each text against its one target."""
+    try:
+        import sacrebleu
+    except ImportError:
+        raise MissingExtraError("BLEU", "lm") from None
+    return float(sacrebleu.corpus_bleu(list(texts), [list(targets)], force=True).score)
+
+
+def held_out_bleu(
+    pairs: TextPairs,
+    write: Callable[[pa.LargeStringArray], Sequence[str]],
+    *,
+    lower_case: bool,
+    most: int = 200,
+    seed: int = 0,
+) -> float | None:
+    """The BLEU of what `write` makes of the sources, at most `most` of them; None without any.
+
+    `write` gives one text a source, empty where it has none. With `lower_case` it writes lower case, and the
+    targets are lower-cased too.
+    """
+    if len(pairs) == 0:
+        return None
+    if len(pairs) > most:
+        pairs = pairs.take(np.sort(stream(seed, "generator/bleu").permutation(len(pairs))[:most]))
+    texts = write(pairs.sources)
+    if len(texts) != len(pairs):
+        raise ValueError(f"{len(texts)} texts written for {len(pairs)} sources")
+    targets = [text.lower() if lower_case else text for text in pairs.targets.to_pylist()]
+    return corpus_bleu(texts, targets)

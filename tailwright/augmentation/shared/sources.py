@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
@@ -57,10 +56,10 @@ def rows_to_augment(
     fit = train.origin.is_original() & (words >= settings.min_words) & (words <= settings.max_words)
     omitted = omitted_labels(corpus, settings)
     if omitted.any():
-        fit &= ~_carry(train.targets, omitted)
+        fit &= train.targets @ omitted == 0
     if settings.rows == "tail":
         learnt = train.learnt_targets() if train.ignored.nnz else train.targets
-        fit &= _carry(learnt, corpus.labels.counts < settings.tail_below)
+        fit &= learnt @ (corpus.labels.counts < settings.tail_below) > 0
     elif settings.rows != "all":
         fit &= coins(stream_key(seed, "rows-to-augment"), train.origin.rows, float(settings.rows))
     return np.flatnonzero(fit)
@@ -96,10 +95,3 @@ def _named(labels: LabelSpace, label: str) -> np.ndarray:
     if not named.any():
         raise InputError(f"omit_labels: no label {quoted(label)}", expected="the id or name of a label")
     return named
-
-
-def _carry(targets: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
-    """(rows,) bool: which rows have one of these labels."""
-    counted = np.concatenate([[0], np.cumsum(labels[targets.indices])])
-    carried: np.ndarray = counted[targets.indptr[1:]] > counted[targets.indptr[:-1]]
-    return carried
