@@ -30,5 +30,5 @@ def _key(seed: int, method: str) -> int:
 
 
 def stream_key(seed: int, method: str) -> np.ndarray:
-    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/philox.py`)."""
+    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/draws.py`)."""
     return np.frombuffer(_key(seed, method).to_bytes(16, "little"), dtype="<u8")
