@@ -190,8 +190,7 @@ def nearest_centroids(
     last: int,
     nearest: np.ndarray,
 ) -> float:
-    """Fill nearest[first:last] with the centroid most similar to each vector; returns the sum of
-    similarities.
+    """Fill nearest[first:last] with each vector's most similar centroid; returns the sum of similarities.
 
     centroids: (columns, clusters). Equal similarities go to the smaller number.
     """

@@ -69,12 +69,7 @@ def _sort(row: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True)
 def pieces_of_rows(
-    ids: np.ndarray,
-    offsets: np.ndarray,
-    first: int,
-    last: int,
-    piece_ends: np.ndarray,
-    pieces: np.ndarray,
+    ids: np.ndarray, offsets: np.ndarray, first: int, last: int, piece_ends: np.ndarray, pieces: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(pieces int32, offsets int64) of rows first..last - 1, in the order of their words.
 
