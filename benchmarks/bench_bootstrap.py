@@ -12,8 +12,7 @@ import common
 import numpy as np
 
 from tailwright.evaluation.bootstrap import difference
-from tailwright.evaluation.draws import Drawn, Draws
-from tailwright.evaluation.row_parts import RowParts
+from tailwright.evaluation.row_parts import Drawn, Draws, RowParts
 from tailwright.streams import stream
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")

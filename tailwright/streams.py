@@ -25,6 +25,6 @@ def stream(seed: int, method: str, row: int = 0) -> np.random.Generator:
 
 
 def stream_key(seed: int, method: str) -> np.ndarray:
-    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/philox.py`)."""
+    """(2,) uint64: the key of these streams, for kernels that draw from them (`kernels/draws.py`)."""
     digest = hashlib.blake2b(f"{seed}\0{method}".encode(), digest_size=16).digest()
     return np.frombuffer(digest, dtype="<u8")

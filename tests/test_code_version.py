@@ -108,7 +108,7 @@ def test_a_module_that_is_not_there_is_refused() -> None:
 
 def test_a_model_depends_on_its_kernels_and_not_on_other_models_or_commands() -> None:
     used = Sources(Path(tailwright.__file__).parent).used(["tailwright.models.twin.model"]).keys()
-    assert {"tailwright.kernels.bags", "tailwright.training.loop", "tailwright.models.twin.network"} <= used
+    assert {"tailwright.kernels.csr", "tailwright.training.loop", "tailwright.models.twin.network"} <= used
     assert [name for name in used if name.startswith(("tailwright.cli", "tailwright.study"))] == []
     assert not used & {
         "tailwright.models.linear",

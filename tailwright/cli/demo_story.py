@@ -18,8 +18,7 @@ from tailwright.data.inspect import CorpusReport
 from tailwright.evaluation import sliced_metrics
 from tailwright.evaluation.bootstrap import Difference, difference
 from tailwright.evaluation.compare import TellingRows, telling_rows
-from tailwright.evaluation.draws import Drawn, Draws
-from tailwright.evaluation.row_parts import row_parts
+from tailwright.evaluation.row_parts import Drawn, Draws, row_parts
 from tailwright.labels import head_torso_tail
 from tailwright.runs.evaluation import measured, ranked
 from tailwright.study.compare.comparisons import frequency_buckets

@@ -128,7 +128,7 @@ def show_neighbours(
     out: Output, matrix: sparse.csr_array, corpus: Corpus, column: int, settings: GraphSettings
 ) -> dict[str, Any]:
     """Print a label's neighbours for people, and give the same for the JSON result."""
-    from tailwright.labels.neighbours import neighbours, shared_rows
+    from tailwright.labels.annotations import neighbours, shared_rows
 
     labels = corpus.labels
     name, rows = labels.names[column].as_py(), int(labels.counts[column])
@@ -175,7 +175,7 @@ def show_neighbours(
 
 def neighbours_plot(matrix: sparse.csr_array, labels: LabelSpace, column: int) -> Plot:
     """Bars of a label's neighbours by their soft targets, itself left out unless it is alone."""
-    from tailwright.labels.neighbours import neighbours
+    from tailwright.labels.annotations import neighbours
     from tailwright.study.page.svg import ranked_bars
 
     edges = neighbours(matrix, column, threshold=0)

@@ -14,8 +14,7 @@ from scipy import sparse
 
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import CsrArrays, checked, csr_arrays, row_ids
-from tailwright.kernels.bags import gather_rows
-from tailwright.kernels.group_targets import IGNORED, group_targets
+from tailwright.kernels.csr import IGNORED, gather_rows, group_targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
+from tailwright.kernels.csr import gather_rows, number_locally, sum_rows
 
 
 @dataclass(frozen=True, eq=False)

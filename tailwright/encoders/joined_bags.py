@@ -15,7 +15,7 @@ import numpy as np
 
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.subwords import SubwordTfIdf
-from tailwright.kernels.joined_bags import join_bags
+from tailwright.kernels.tfidf import join_bags
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,7 @@ from tailwright.data.text.blocks import row_blocks, run_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.words import Texts, Tokens, tokenise
 from tailwright.errors import InputError
-from tailwright.kernels.subwords import pieces_of_rows, put_side_by_side
-from tailwright.kernels.tfidf import weigh_rows
+from tailwright.kernels.tfidf import pieces_of_rows, put_side_by_side, weigh_rows
 from tailwright.kernels.words import count_words
 from tailwright.settings import Settings, setting, settings_from
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter

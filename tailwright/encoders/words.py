@@ -10,7 +10,7 @@ from torch.nn import functional
 from tailwright.data.text.sequences import TokenBatch
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.row_table import RowTable
-from tailwright.kernels.bags import number_locally
+from tailwright.kernels.csr import number_locally
 
 
 class WordEmbedding(nn.Module):

@@ -27,8 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from tailwright.evaluation.draws import DRAWS, Drawn, Draws
-from tailwright.evaluation.row_parts import RowParts
+from tailwright.evaluation.row_parts import DRAWS, Drawn, Draws, RowParts
 
 LEVEL = 0.05
 

@@ -45,14 +45,9 @@ def telling_rows(
     )
     gained = k * (now - was)
     better, worse = np.flatnonzero(gained > 0), np.flatnonzero(gained < 0)
-    shown_better, shown_worse = shares(len(better), len(worse), count)
+    sides = zip((better, worse), shares(len(better), len(worse), count), strict=True)
     draw = stream(seed, "telling-rows")
-    rows = np.concatenate(
-        [
-            np.sort(draw.choice(better, shown_better, replace=False)),
-            np.sort(draw.choice(worse, shown_worse, replace=False)),
-        ]
-    ).astype(np.int64)
+    rows = np.concatenate([np.sort(draw.choice(side, shown, replace=False)) for side, shown in sides])
     return TellingRows(rows, gained[rows], len(better), len(worse))
 
 

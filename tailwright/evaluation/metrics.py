@@ -1,4 +1,4 @@
-"""Ranking metrics at k, in percent: all metrics at every k from one pass over the rows.
+"""Ranking metrics at k, in percent, over all labels or by slice: one pass over the rows for every k.
 
 Formulas, conventions and edge rules are in docs/metrics.md. In short: the divisor of P@k is always k; a row
 without truth counts as zero and stays in the mean; PSP and PSnDCG are ratios of sums over the whole dataset.
@@ -6,7 +6,7 @@ without truth counts as zero and stays in the mean; PSP and PSnDCG are ratios of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,13 @@ from scipy import sparse
 from tailwright.evaluation.judged import Judged, judge
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels import metrics as kernel
+
+# Metrics with propensities: the quantities (achieved, best possible) whose ratio they are.
+RATIOS = {
+    "PSP": (kernel.WEIGHTED_HITS, kernel.WEIGHTED_BEST),
+    "PSnDCG": (kernel.WEIGHTED_DCG, kernel.WEIGHTED_BEST_DCG),
+    "PSnDCG-xclib": (kernel.NORMED_DCG, kernel.NORMED_BEST_DCG),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +93,48 @@ def metrics_at_k(
     )
 
 
+def sliced_metrics(
+    top_ids: np.ndarray | TopK,
+    truth: sparse.sparray,
+    inverse_propensity: np.ndarray | None,
+    slices: Mapping[str, np.ndarray],
+    ks: Sequence[int] = (1, 3, 5),
+    excluded: sparse.sparray | None = None,
+) -> dict[str, dict[str, float]]:
+    """`metrics_at_k` for each slice; `slices` maps a name to a bool mask over labels (`head_torso_tail`).
+
+    Besides the metrics, each slice has `rows` (rows with a true label of the slice), `labels` (labels of the
+    slice that occur in the truth), and how many points of the overall P@k and PSP@k its hits contribute:
+    `P-part@k` and `PSP-part@k`, which add up to the overall figures if every label is in exactly one slice.
+    A slice without rows has no means: its metrics are left out, and its contributions are 0.
+
+    * Truth and hits are restricted to the slice's labels; the ranking is not. A user sees one list, so a tail
+      label that head labels push below place k is missed, and the slice must show it.
+    * Rows without a label of the slice are left out of means over rows. There is nothing to find in them, and
+      a slice's figures would mostly show how rare the slice is.
+    * F1-macro and Coverage are means over the slice's labels and use all rows: a tail label that is wrongly
+      ranked in a row without tail labels is an error of that tail label.
+    """
+    judged = judge(top_ids, truth, inverse_propensity, ks, excluded)
+    masks = {name: checked_mask(name, mask, judged.labels) for name, mask in slices.items()}
+    whole = add_up_rows(judged, judged.truth.data)
+    labels = count_labels(judged, whole.places)
+    k = np.array(judged.ks, dtype=np.float64)
+    result: dict[str, dict[str, float]] = {}
+    for name, mask in masks.items():
+        values = np.where(mask[judged.truth.indices], judged.truth.data, 0.0)
+        rows = add_up_rows(judged, values)
+        metrics = {"P-part": 100.0 * rows.sums[kernel.HITS] / (judged.rows * k)}
+        if judged.weights is not None:
+            metrics["PSP-part"] = ratio(rows.sums[kernel.WEIGHTED_HITS], whole.sums[kernel.WEIGHTED_BEST])
+        if rows.rows_with_truth:
+            metrics |= row_metrics(judged, rows.sums, rows.rows_with_truth)
+            metrics |= {"F1-macro": labels.macro_f1(mask), "Coverage": labels.coverage(mask)}
+        sizes = {"rows": rows.rows_with_truth, "labels": int((labels.mass[mask] > 0).sum())}
+        result[name] = sizes | by_key(judged.ks, metrics)
+    return result
+
+
 def f1_by_label(
     top_ids: np.ndarray | TopK,
     truth: sparse.sparray,
@@ -117,21 +166,10 @@ def add_up_blocks(
     places = np.full(len(values), -1, dtype=np.int32)
     discounts = 1.0 / np.log2(np.arange(2, int(judged.ends[-1]) + 2, dtype=np.float64))
     weights = np.zeros(0) if judged.weights is None else judged.weights
-    truth = judged.truth
-    kernel.score_rankings(
-        judged.cut,
-        truth.indptr,
-        truth.indices,
-        values,
-        weights,
-        discounts,
-        judged.ends,
-        rows_per_block,
-        sums,
-        rows_with_truth,
-        places,
-    )
-    return sums, rows_with_truth, places
+    truth = judged.truth.indptr, judged.truth.indices, values
+    results = sums, rows_with_truth, places
+    kernel.score_rankings(judged.cut, *truth, weights, discounts, judged.ends, rows_per_block, *results)
+    return results
 
 
 def count_labels(judged: Judged, places: np.ndarray) -> LabelCounts:
@@ -150,9 +188,7 @@ def row_metrics(judged: Judged, sums: np.ndarray, rows: int) -> dict[str, np.nda
     k = np.array(judged.ks, dtype=np.float64)
     metrics = {"P": 100.0 * sums[kernel.HITS] / (rows * k), "nDCG": 100.0 * sums[kernel.NDCG] / rows}
     if judged.weights is not None:
-        metrics["PSP"] = ratio(sums[kernel.WEIGHTED_HITS], sums[kernel.WEIGHTED_BEST])
-        metrics["PSnDCG"] = ratio(sums[kernel.WEIGHTED_DCG], sums[kernel.WEIGHTED_BEST_DCG])
-        metrics["PSnDCG-xclib"] = ratio(sums[kernel.NORMED_DCG], sums[kernel.NORMED_BEST_DCG])
+        metrics |= {name: ratio(sums[achieved], sums[best]) for name, (achieved, best) in RATIOS.items()}
     metrics["R"] = 100.0 * sums[kernel.RECALL] / rows
     return metrics
 
@@ -165,3 +201,11 @@ def by_key(ks: Sequence[int], values: dict[str, np.ndarray]) -> dict[str, float]
 def ratio(achieved: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Percent of the best possible; 0 where nothing is possible."""
     return np.asarray(100.0 * np.divide(achieved, best, out=np.zeros_like(achieved), where=best > 0))
+
+
+def checked_mask(name: str, mask: np.ndarray, labels: int) -> np.ndarray:
+    """`mask` if it is a bool for each label; `name` is the slice's, for the error."""
+    checked = np.asarray(mask)
+    if checked.dtype != np.bool_ or checked.shape != (labels,):
+        raise ValueError(f"slice {name!r} must be bool ({labels},), got {checked.dtype} {checked.shape}")
+    return checked

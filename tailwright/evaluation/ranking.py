@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tailwright.kernels.ranking import top_k_dense, top_k_sparse
+from tailwright.kernels.ranking import top_k
 
 PADDING = -1
 
@@ -66,7 +66,6 @@ def top_k_of_scores(
     rows, labels = scores.shape
     if labels >= 2**31:
         raise ValueError(f"scores has {labels} labels, expected fewer than 2**31")
-    skip_indptr, skip_indices = excluded_arrays(excluded, (rows, labels))
     # Ranked in the given precision: rounding float64 to float32 first would create ties.
     precision = np.float32 if scores.dtype in (np.float32, np.float16) else np.float64
     ids = np.full((rows, k), PADDING, dtype=np.int32)
@@ -74,18 +73,11 @@ def top_k_of_scores(
     has_nan = np.zeros(rows, dtype=bool)
     if sparse.issparse(scores):
         stored = canonical(scores, "scores")
-        top_k_sparse(
-            for_kernel(stored.indptr, np.int64),
-            for_kernel(stored.indices, np.int32),
-            for_kernel(stored.data, precision),
-            skip_indptr,
-            skip_indices,
-            ids,
-            best,
-            has_nan,
-        )
+        indptr, indices, data = stored.indptr, stored.indices, stored.data
     else:
-        top_k_dense(for_kernel(scores, precision), skip_indptr, skip_indices, ids, best, has_nan)
+        indptr, indices, data = np.arange(rows + 1) * labels, np.empty(0), scores.reshape(-1)
+    entries = for_kernel(indptr, np.int64), for_kernel(indices, np.int32), for_kernel(data, precision)
+    top_k(*entries, *excluded_arrays(excluded, (rows, labels)), ids, best, has_nan)
     if has_nan.any():
         raise ValueError(f"row {int(np.argmax(has_nan))} has a score that is NaN")
     return TopK(ids, best)

@@ -1,4 +1,4 @@
-"""`RowParts`: what each test row contributes to a metric, so that rows can be resampled.
+"""`RowParts`: what each test row contributes to a metric; `Draws`: rows resampled with replacement.
 
 Every metric here is a ratio of two sums over rows. For P, nDCG and R a row can contribute up to 1; for PSP
 and PSnDCG, up to the weight of its best labels. With both sums row by row, the metric of any resampling of
@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from tailwright.evaluation.judged import Judged, judge
-from tailwright.evaluation.metrics import add_up_blocks, ratio
+from tailwright.evaluation.metrics import RATIOS, add_up_blocks, checked_mask, ratio
 from tailwright.evaluation.ranking import TopK
-from tailwright.evaluation.slices import checked_mask
 from tailwright.kernels import metrics as kernel
+from tailwright.streams import stream
 
 MEANS = ("P", "nDCG", "R")
-WEIGHTED = ("PSP", "PSnDCG", "PSnDCG-xclib")
+WEIGHTED = tuple(RATIOS)
+
+DRAWS = 2000
+HELD_BYTES = 256 << 20  # row counts that are kept between comparisons; the rest is drawn again
+BLOCK_VALUES = 1 << 21  # row counts that are multiplied at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +87,7 @@ def _columns(
     if name in WEIGHTED:
         if judged.weights is None:
             raise ValueError(f"{name}@{k} needs inverse_propensity, got None")
-        achieved, best = {
-            "PSP": (kernel.WEIGHTED_HITS, kernel.WEIGHTED_BEST),
-            "PSnDCG": (kernel.WEIGHTED_DCG, kernel.WEIGHTED_BEST_DCG),
-            "PSnDCG-xclib": (kernel.NORMED_DCG, kernel.NORMED_BEST_DCG),
-        }[name]
+        achieved, best = RATIOS[name]
         return sums[:, achieved, place], sums[:, best, place]
     if name == "P":
         return sums[:, kernel.HITS, place] / k, counts
@@ -99,3 +100,80 @@ def _name_and_k(metric: str) -> tuple[str, int]:
         known = ", ".join(f"{known}@k" for known in MEANS + WEIGHTED)
         raise ValueError(f"{metric!r} is not a sum over rows, expected one of {known}")
     return name, int(k)
+
+
+class Draws:
+    """Draws of `rows` rows out of as many, with replacement, shared by all comparisons over the same rows.
+
+    Draw d has its own stream, so a larger number of draws starts with the same ones.
+    """
+
+    def __init__(self, rows: int, draws: int = DRAWS, seed: int = 0) -> None:
+        if rows < 1:
+            raise ValueError(f"rows must be >= 1, got {rows}")
+        if draws < 2:
+            raise ValueError(f"draws must be >= 2, got {draws}")
+        self.rows, self.draws, self.seed = rows, draws, seed
+        self._held: np.ndarray | None = None  # (held draws, rows)
+
+    def totals(self, columns: np.ndarray) -> np.ndarray:
+        """(draws, columns): the sums of `columns` (rows, columns) over the rows of each draw."""
+        if self._held is None:
+            self._held = self._counts(0, min(self.draws, HELD_BYTES // self.rows))
+        step = max(1, BLOCK_VALUES // self.rows)
+        totals = np.empty((self.draws, columns.shape[1]))
+        for start in range(0, self.draws, step):
+            end = min(start + step, self.draws)
+            held = self._held[start:end]
+            counts = held if len(held) == end - start else self._counts(start, end)
+            np.matmul(counts.astype(np.float64), columns, out=totals[start:end])
+        return totals
+
+    def _counts(self, start: int, end: int) -> np.ndarray:
+        """(draws, rows): how often draws `start`..`end` have each row.
+
+        A byte suffices: the probability that a row is drawn more than 255 times is one in 255 factorial.
+        """
+        counts = np.empty((end - start, self.rows), dtype=np.uint8)
+        for draw in range(start, end):
+            drawn = stream(self.seed, "bootstrap-rows", draw).integers(0, self.rows, self.rows)
+            counts[draw - start] = np.bincount(drawn, minlength=self.rows)
+        return counts
+
+    @cached_property
+    def normal(self) -> np.ndarray:
+        """(draws,) standard normal: the deviation of the seeds in each draw."""
+        return stream(self.seed, "bootstrap-seeds").standard_normal(self.draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """One ranking's metrics on all rows, and in every draw (NaN if none of a draw's rows counts).
+
+    Of the rows, only what tells two rankings apart is kept, so that many rankings fit into memory.
+    """
+
+    metrics: tuple[str, ...]
+    draws: Draws
+    values: np.ndarray  # (metrics,) in percent
+    drawn: np.ndarray  # (draws, metrics) in percent
+    shares: np.ndarray  # (rows, metrics) float32: what a row adds to the metric, as a share of 1
+    counted: np.ndarray  # (rows, metrics) bool: whether a row counts in the metric
+
+    @staticmethod
+    def of(parts: RowParts, draws: Draws) -> Drawn:
+        """Measure `parts` in every draw."""
+        if len(parts.achieved) != draws.rows:
+            raise ValueError(f"parts have {len(parts.achieved)} rows, expected {draws.rows}")
+        count = len(parts.metrics)
+        totals = draws.totals(np.concatenate([parts.achieved, parts.possible], axis=1))
+        achieved, possible = totals[:, :count], totals[:, count:]
+        whole = parts.possible.sum(axis=0)
+        return Drawn(
+            parts.metrics,
+            draws,
+            ratio(parts.achieved.sum(axis=0), whole),
+            np.where(possible > 0, ratio(achieved, possible), np.nan),
+            np.divide(parts.achieved, np.where(whole > 0, whole, 1.0)).astype(np.float32),
+            parts.possible > 0,
+        )

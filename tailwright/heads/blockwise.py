@@ -27,7 +27,7 @@ from tailwright.heads.block_pass import BlockPass, HeadBatch, LossInBlocks
 from tailwright.heads.columns import Columns, check_candidates
 from tailwright.heads.label_attention import pair_contexts
 from tailwright.heads.mix_points import BlockMixing, without_pairs
-from tailwright.kernels.bags import number_locally
+from tailwright.kernels.csr import number_locally
 
 Mean: TypeAlias = Literal["pairs", "rows"]
 

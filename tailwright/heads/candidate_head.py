@@ -17,8 +17,7 @@ from torch import nn
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.row_table import RowTable
-from tailwright.kernels.bags import number_locally
-from tailwright.kernels.csr import transposed
+from tailwright.kernels.csr import number_locally, transposed
 from tailwright.kernels.shortlist import candidate_lists, candidate_pass, pair_scores
 from tailwright.streams import stream
 

@@ -20,14 +20,9 @@ def adam_rows(
     epsilon: float,
 ) -> None:
     """Update the moments and the weights of the touched rows; `scale` multiplies the gradient first."""
-    rate, factor, keep1, keep2, eps = (
-        np.float32(step_size),
-        np.float32(scale),
-        np.float32(beta1),
-        np.float32(beta2),
-        np.float32(epsilon),
-    )
-    new1, new2 = np.float32(1 - beta1), np.float32(1 - beta2)
+    rate, factor, eps = np.float32(step_size), np.float32(scale), np.float32(epsilon)
+    keep1, new1 = np.float32(beta1), np.float32(1 - beta1)
+    keep2, new2 = np.float32(beta2), np.float32(1 - beta2)
     for i in prange(len(touched)):
         row = touched[i]
         w, m, v, g = weight[row], mean[row], square[row], gradient[i]

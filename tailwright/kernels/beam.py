@@ -109,17 +109,8 @@ def beam_search(
                 for b in range(size):
                     node = here[b]
                     node_margins(
-                        node,
-                        words,
-                        values,
-                        slot_starts,
-                        biases,
-                        pair_starts,
-                        features,
-                        w_indptr,
-                        w_indices,
-                        w_data,
-                        margins,
+                        *(node, words, values, slot_starts, biases, pair_starts, features),
+                        *(w_indptr, w_indices, w_data, margins),
                     )
                     start = slot_starts[node]
                     for slot in range(start, slot_starts[node + 1]):

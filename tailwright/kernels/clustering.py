@@ -1,7 +1,10 @@
-"""One level of balanced cosine 2-means: all nodes of the level are split into halves in one call.
+"""Clusterings by cosine similarity: a level of balanced 2-means, and k-means with clusters of any size.
 
-Each thread has a few arrays over the columns and works on its own nodes, so memory does not grow with the
-number of nodes, and results do not depend on the number of threads.
+A level is split in one call. Each thread has a few arrays over the columns and works on its own nodes, so
+memory does not grow with the number of nodes, and results do not depend on the number of threads.
+
+Centroids of k-means are stored by column, (columns, clusters), so that an entry of a vector meets all
+clusters in contiguous memory.
 """
 
 from __future__ import annotations
@@ -175,3 +178,58 @@ def _regroup(rows: np.ndarray, marks: np.ndarray) -> None:
             rows[place] = rows[at]
             place += 1
     rows[place:] = others
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def nearest_centroids(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    centroids: np.ndarray,
+    first: int,
+    last: int,
+    nearest: np.ndarray,
+) -> float:
+    """Fill nearest[first:last] with each vector's most similar centroid; returns the sum of similarities.
+
+    centroids: (columns, clusters). Equal similarities go to the smaller number.
+    """
+    clusters = centroids.shape[1]
+    similarity = np.empty(clusters, dtype=np.float32)
+    total = 0.0
+    for row in range(first, last):
+        similarity[:] = 0
+        for p in range(indptr[row], indptr[row + 1]):
+            value = data[p]
+            column = centroids[indices[p]]
+            for cluster in range(clusters):
+                similarity[cluster] += value * column[cluster]
+        best = 0
+        for cluster in range(1, clusters):
+            if similarity[cluster] > similarity[best]:
+                best = cluster
+        nearest[row] = best
+        total += similarity[best]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def mean_directions(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, clusters: np.ndarray, centroids: np.ndarray
+) -> None:
+    """Fill centroids (columns, clusters) with the sums of the members' vectors, each scaled to length 1."""
+    centroids[:] = 0
+    for row in range(len(indptr) - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            centroids[indices[p], clusters[row]] += data[p]
+    squares = np.zeros(centroids.shape[1], dtype=np.float64)
+    for column in range(centroids.shape[0]):
+        for cluster in range(centroids.shape[1]):
+            squares[cluster] += centroids[column, cluster] * centroids[column, cluster]
+    scales = np.zeros(centroids.shape[1], dtype=np.float32)
+    for cluster in range(centroids.shape[1]):
+        if squares[cluster] > 0:
+            scales[cluster] = 1 / np.sqrt(squares[cluster])
+    for column in range(centroids.shape[0]):
+        for cluster in range(centroids.shape[1]):
+            centroids[column, cluster] *= scales[cluster]

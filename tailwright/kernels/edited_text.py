@@ -112,21 +112,22 @@ def write_edited(
 
 
 @njit(cache=True, nogil=True)
-def same_bytes(one: np.ndarray, start: int, end: int, other: np.ndarray, begin: int, stop: int) -> bool:
-    """Whether `one[start:end]` equals `other[begin:stop]`."""
-    if end - start != stop - begin:
+def is_new(out: np.ndarray, ends: np.ndarray, first: int, last: int, size: int, source: np.ndarray) -> bool:
+    """Whether the last text, which ends at `size`, differs from its source and from texts first..last-1."""
+    text = out[ends[last - 1] if last > 0 else 0 : size]
+    if _same_bytes(text, source):
         return False
-    for i in range(end - start):  # noqa: SIM110 (kernels have no generators)
-        if one[start + i] != other[begin + i]:
+    for i in range(first, last):  # noqa: SIM110 (kernels have no generators)
+        if _same_bytes(text, out[ends[i - 1] if i > 0 else 0 : ends[i]]):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def is_repeated(out: np.ndarray, ends: np.ndarray, first: int, last: int, size: int) -> bool:
-    """Whether the last text, which ends at `size`, equals one of the texts first..last-1 before it."""
-    begin = ends[last - 1] if last > 0 else 0
-    for i in range(first, last):
-        if same_bytes(out, ends[i - 1] if i > 0 else 0, ends[i], out, begin, size):
-            return True
-    return False
+def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+    if len(one) != len(other):
+        return False
+    for i in range(len(one)):  # noqa: SIM110 (kernels have no generators)
+        if one[i] != other[i]:
+            return False
+    return True

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.draws import STATE, below, open_stream, step_of_walk
-from tailwright.kernels.edited_text import GONE, NAME, is_repeated, same_bytes, write_edited
+from tailwright.kernels.edited_text import GONE, NAME, is_new, write_edited
 from tailwright.kernels.spans import find_spans, number_of
 from tailwright.kernels.words import longest_row, with_room
 
@@ -243,10 +243,7 @@ def edit_rows(
             end = write_edited(
                 out, size, values, at, stop, words, starts, ends, place, after, name_bounds, name_content
             )
-            if same_bytes(out, size, end, values, at, stop) or is_repeated(
-                out, text_ends, made_before, made, end
-            ):
-                continue
-            sources[made], text_ends[made] = row, end
-            made, size = made + 1, end
+            if is_new(out, text_ends, made_before, made, end, values[at:stop]):
+                sources[made], text_ends[made] = row, end
+                made, size = made + 1, end
     return sources[:made], text_ends[:made], out[:size]

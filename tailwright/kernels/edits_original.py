@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.draws import STATE, below, bernoulli, open_stream, step_of_walk
-from tailwright.kernels.edited_text import NAME, SPACE_BYTE, is_repeated, same_bytes, write_bytes
+from tailwright.kernels.edited_text import NAME, SPACE_BYTE, is_new, write_bytes
 from tailwright.kernels.edits import INSERT, SWAP, SYNONYMS, Names, Stops, deal, draw_name, number_of_edits
 from tailwright.kernels.spans import number_of
 from tailwright.kernels.words import longest_row, with_room
@@ -233,10 +233,7 @@ def edit_rows_original(
             else:
                 count = _delete(random, words, share, tokens)
             end = _write(out, size, count, tokens, clean, starts, ends, name_bounds, name_content)
-            if same_bytes(out, size, end, clean, 0, length) or is_repeated(
-                out, text_ends, made_before, made, end
-            ):
-                continue
-            sources[made], text_ends[made] = row, end
-            made, size = made + 1, end
+            if is_new(out, text_ends, made_before, made, end, clean[:length]):
+                sources[made], text_ends[made] = row, end
+                made, size = made + 1, end
     return sources[:made], text_ends[:made], out[:size]

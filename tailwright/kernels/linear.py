@@ -123,27 +123,13 @@ def descend(
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def margins_of_all(
+def join(
     c_indptr: np.ndarray,
     c_indices: np.ndarray,
     c_data: np.ndarray,
     w: np.ndarray,
     bias: np.float32,
     touched: np.ndarray,
-    negligible: float,
-    margins: np.ndarray,
-) -> None:
-    """Fill margins (rows,) from the columns c of the features in `touched` that have a weight."""
-    margins[:] = bias
-    for feature in touched:
-        weight = w[feature]
-        if abs(weight) > negligible:
-            for p in range(c_indptr[feature], c_indptr[feature + 1]):
-                margins[c_indices[p]] += weight * c_data[p]
-
-
-@njit(cache=True, nogil=True)
-def join(
     margins: np.ndarray,
     costs: np.ndarray,
     targets: np.ndarray,
@@ -152,7 +138,16 @@ def join(
     count: int,
     tolerance: float,
 ) -> int:
-    """Let rows without the label that violate the margin join the `count` active ones, the worst first."""
+    """Let rows without the label that violate the margin join the `count` active ones, the worst first.
+
+    `margins` (rows,) is filled from the columns c of the features in `touched` that have a weight.
+    """
+    margins[:] = bias
+    for feature in touched:
+        weight = w[feature]
+        if abs(weight) > NEGLIGIBLE * tolerance:
+            for p in range(c_indptr[feature], c_indptr[feature + 1]):
+                margins[c_indices[p]] += weight * c_data[p]
     rows = len(margins)
     room = count + max(GROWTH, count)
     limit, step = np.float32(-1) + np.float32(tolerance), np.float32(0.25)
@@ -213,10 +208,9 @@ def solve_classifiers(
     is_touched = np.zeros(features, dtype=np.bool_)
     touched = np.empty(features, dtype=np.int32)
     biases = np.zeros(last - first, dtype=np.float32)
-    capacity = 1024
-    out_features = np.empty(capacity, dtype=np.int32)
-    out_classifiers = np.empty(capacity, dtype=np.int32)
-    out_weights = np.empty(capacity, dtype=np.float32)
+    out_features = np.empty(1024, dtype=np.int32)
+    out_classifiers = np.empty(1024, dtype=np.int32)
+    out_weights = np.empty(1024, dtype=np.float32)
     filled = 0
     for classifier in range(first, last):
         state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
@@ -251,37 +245,24 @@ def solve_classifiers(
                         touches += 1
             seen = count
             bias, worst, state = descend(
-                x_indptr,
-                x_indices,
-                x_data,
-                squares,
-                costs,
-                targets,
-                dual,
-                w,
-                bias,
-                active[:count],
-                loss,
-                tolerance,
-                state,
+                *(x_indptr, x_indices, x_data, squares, costs, targets, dual),
+                *(w, bias, active[:count], loss, tolerance, state),
             )
             if count < rows and loss == SQUARED_HINGE:
-                margins_of_all(
-                    c_indptr, c_indices, c_data, w, bias, touched[:touches], NEGLIGIBLE * tolerance, margins
+                count = join(
+                    *(c_indptr, c_indices, c_data, w, bias, touched[:touches], margins),
+                    *(costs, targets, is_active, active, count, tolerance),
                 )
-                count = join(margins, costs, targets, is_active, active, count, tolerance)
             if count == seen and worst < tolerance:
                 break
         biases[classifier - first] = bias
+        out_features = with_room(out_features, filled, filled + touches)
+        out_classifiers = with_room(out_classifiers, filled, filled + touches)
+        out_weights = with_room(out_weights, filled, filled + touches)
         for i in range(touches):
             feature = touched[i]
             weight = w[feature]
             if abs(weight) >= prune:
-                if filled == capacity:
-                    capacity *= 2
-                    out_features = with_room(out_features, filled, capacity)
-                    out_classifiers = with_room(out_classifiers, filled, capacity)
-                    out_weights = with_room(out_weights, filled, capacity)
                 out_features[filled] = feature
                 out_classifiers[filled] = classifier
                 out_weights[filled] = weight

@@ -94,9 +94,9 @@ def _best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
 
 
 @njit(cache=True, parallel=True)
-def top_k_sparse(
+def top_k(
     indptr: np.ndarray,  # (rows + 1,)
-    indices: np.ndarray,  # (stored,)
+    indices: np.ndarray,  # (stored,); or empty: then a row stores every label, in order
     data: np.ndarray,  # (stored,)
     skip_indptr: np.ndarray,  # (rows + 1,)
     skip_indices: np.ndarray,  # sorted in each row
@@ -106,38 +106,17 @@ def top_k_sparse(
 ) -> None:
     """Rank the stored entries of each row into `labels` and `scores`, best first."""
     for row in prange(labels.shape[0]):
-        size = 0
-        for entry in range(indptr[row], indptr[row + 1]):
-            score, label = data[entry], indices[entry]
+        size, start = 0, indptr[row]
+        entries = data[start : indptr[row + 1]]
+        for place in range(len(entries)):
+            score = entries[place]
             if score != score:  # noqa: PLR0124 (NaN)
                 has_nan[row] = True
                 break
-            if size == labels.shape[1] and not better(score, label, scores[row, 0], labels[row, 0]):
+            if size == labels.shape[1] and score < scores[row, 0]:
                 continue
-            if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
-                size = _offer(labels[row], scores[row], size, label, score)
-        _best_first(labels[row], scores[row], size)
-
-
-@njit(cache=True, parallel=True)
-def top_k_dense(
-    values: np.ndarray,  # (rows, labels of the data)
-    skip_indptr: np.ndarray,  # (rows + 1,)
-    skip_indices: np.ndarray,  # sorted in each row
-    labels: np.ndarray,  # (rows, k), filled with -1
-    scores: np.ndarray,  # (rows, k), filled with -inf
-    has_nan: np.ndarray,  # (rows,) bool, filled with False
-) -> None:
-    """Rank all columns of each row into `labels` and `scores`, best first."""
-    for row in prange(labels.shape[0]):
-        size = 0
-        for label in range(values.shape[1]):
-            score = values[row, label]
-            if score != score:  # noqa: PLR0124 (NaN)
-                has_nan[row] = True
-                break
-            # Columns come in ascending order, so a later label loses every tie.
-            if size == labels.shape[1] and score <= scores[row, 0]:
+            label = indices[start + place] if len(indices) else place
+            if size == labels.shape[1] and not better(score, label, scores[row, 0], labels[row, 0]):
                 continue
             if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
                 size = _offer(labels[row], scores[row], size, label, score)

@@ -266,8 +266,7 @@ def merge_words(
     new_bounds: np.ndarray,
     new_content: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Words, and those of another list that are not among them: (keys, bounds, content of all, and the number
-    there of each word of the other list)."""
+    """Add the words of another list: (keys, bounds, content of all, number of each word of that list)."""
     words, added = len(keys), len(new_keys)
     size = 2
     while size < 2 * (words + added):

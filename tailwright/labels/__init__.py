@@ -3,8 +3,13 @@
 from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.correlation import GraphSettings, correlation_graph
-from tailwright.labels.propensity import PROPENSITY_PRESETS, Propensity, inverse_propensity
-from tailwright.labels.tail import TailThresholds, head_torso_tail
+from tailwright.labels.frequency import (
+    PROPENSITY_PRESETS,
+    Propensity,
+    TailThresholds,
+    head_torso_tail,
+    inverse_propensity,
+)
 from tailwright.labels.vectors import pifa
 
 __all__ = [

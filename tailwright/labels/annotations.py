@@ -1,6 +1,8 @@
-"""Soft annotations: the correlation graph as targets of the labels' own texts."""
+"""What is read from the correlation graph: targets of the labels' own texts, and a label's neighbours."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +23,10 @@ def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.
     """
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold must be in [0, 1), got {threshold}")
-    _check_square(graph)
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+        raise ValueError(f"graph must have as many rows as columns, got shape {graph.shape}")
+    if graph.nnz and not (np.isfinite(graph.data).all() and graph.data.min() >= 0):
+        raise ValueError("graph must have finite weights >= 0")
     matrix = sparse.csr_array(graph)
     labels = matrix.shape[0]
     own = matrix.diagonal().astype(np.float64)
@@ -41,8 +46,31 @@ def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.
     return annotations
 
 
-def _check_square(graph: sparse.csr_array) -> None:
-    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-        raise ValueError(f"graph must have as many rows as columns, got shape {graph.shape}")
-    if graph.nnz and not (np.isfinite(graph.data).all() and graph.data.min() >= 0):
-        raise ValueError("graph must have finite weights >= 0")
+class Neighbour(NamedTuple):
+    """An edge of a label: the other label's column, the weight, and the soft target (0: too weak)."""
+
+    column: int
+    weight: float
+    target: float
+
+
+def neighbours(graph: sparse.csr_array, label: int, threshold: float = 0.1) -> list[Neighbour]:
+    """The edges of the label in column `label`, strongest first, equal weights by column.
+
+    >>> neighbours(sparse.csr_array(np.array([[4.0, 1], [0, 0]])), 0)[1]
+    Neighbour(column=1, weight=1.0, target=0.25)
+    """
+    start, end = graph.indptr[label], graph.indptr[label + 1]
+    columns, weights = graph.indices[start:end], graph.data[start:end]
+    targets = soft_annotations(graph, threshold)[[label]].toarray()[0]
+    order = np.lexsort((columns, -weights))
+    return [
+        Neighbour(int(c), float(w), float(targets[c]))
+        for c, w in zip(columns[order], weights[order], strict=True)
+    ]
+
+
+def shared_rows(targets: sparse.csr_array, label: int) -> np.ndarray:
+    """(labels,) the number of rows that each label shares with `label`."""
+    with_label = row_ids(targets)[targets.indices == label]
+    return np.bincount(targets[with_label].indices, minlength=targets.shape[1])

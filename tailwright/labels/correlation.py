@@ -31,8 +31,7 @@ from numba import get_num_threads
 from scipy import sparse
 
 from tailwright.errors import InputError
-from tailwright.kernels.series import expected_visits
-from tailwright.kernels.walk import walk_labels
+from tailwright.kernels.label_graph import expected_visits, walk_labels
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store.whole_file import whole_file

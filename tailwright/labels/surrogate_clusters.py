@@ -24,13 +24,7 @@ def cluster_count(labels: int, wanted: int, labels_each: float) -> int:
 
 
 def label_vectors(
-    data: Dataset,
-    features: sparse.csr_array,
-    *,
-    rows: str,
-    graph: GraphSettings,
-    most_rows: int,
-    seed: int,
+    data: Dataset, features: sparse.csr_array, *, rows: str, graph: GraphSettings, most_rows: int, seed: int
 ) -> sparse.csr_array:
     """(labels, columns): the sum of a label's rows of `features`, smoothed over the label graph.
 

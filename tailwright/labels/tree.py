@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import csr_arrays
-from tailwright.kernels.kmeans import mean_directions, nearest_centroids
-from tailwright.kernels.node_rows import local_rows
+from tailwright.kernels.clustering import mean_directions, nearest_centroids
+from tailwright.kernels.csr import local_rows
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream
 

@@ -13,7 +13,7 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.kernels.matching import nearest_rows
+from tailwright.kernels.shortlist import nearest_rows
 from tailwright.models import Model, ModelCard, models
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter

@@ -18,15 +18,7 @@ it is read back.
 """
 
 from tailwright.store.errors import DamagedFolderError
-from tailwright.store.manifest import FORMAT_VERSION
 from tailwright.store.reader import FolderReader, open_folder
 from tailwright.store.writer import FolderWriter, writing
 
-__all__ = [
-    "FORMAT_VERSION",
-    "DamagedFolderError",
-    "FolderReader",
-    "FolderWriter",
-    "open_folder",
-    "writing",
-]
+__all__ = ["DamagedFolderError", "FolderReader", "FolderWriter", "open_folder", "writing"]

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from tailwright.errors import TailwrightError
 from tailwright.store.errors import DamagedFolderError
@@ -100,7 +100,11 @@ def alone(place: Path) -> Iterator[bool]:
     locked = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _wait_for(lock, place)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            log.info("waiting for another process to make %s", place.name)
+            lock.acquire()
         locked = True
     except OSError:  # no folder or no locks: every process makes it, and one of the results is kept
         with suppress(OSError):
@@ -112,14 +116,6 @@ def alone(place: Path) -> Iterator[bool]:
             with suppress(OSError):  # waiting processes notice that the file is gone and lock a new one
                 path.unlink()
             lock.release()
-
-
-def _wait_for(lock: BaseFileLock, place: Path) -> None:
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        log.info("waiting for another process to make %s", place.name)
-        lock.acquire()
 
 
 def _discard(place: Path) -> None:

@@ -1,8 +1,12 @@
-"""`manifest.json`: what a folder is, which version of the format it has, and the sha256 of each file."""
+"""`manifest.json`: what a folder is, which version of the format it has, and the sha256 of each file.
+
+Also the names that its files may have, and the path of a file that is certainly inside the folder.
+"""
 
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,13 +16,27 @@ from tailwright import __version__
 from tailwright.errors import InputError, quoted
 from tailwright.store import strict_json
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
-from tailwright.store.paths import aside_of, check_name, file_inside
 
 FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 << 20
 
 _OURS = re.compile(rb'\s*\{\s*"format"\s*:\s*"tailwright"')
+# One rule for every system: no "..", hidden file, absolute path, drive, backslash, NUL or Unicode form.
+_STEP = r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}"
+_NAME = re.compile(rf"{_STEP}(?:/{_STEP}){{0,15}}")
+
+
+def check_name(name: str) -> str:
+    """`name` itself, or ValueError.
+
+    >>> check_name("model/weights.safetensors")
+    'model/weights.safetensors'
+    """
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("a file name must be relative, of letters, digits and . _ + - between slashes")
+    return name
+
 
 Kind = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 Name = Annotated[str, AfterValidator(check_name)]
@@ -76,8 +94,7 @@ def _instead_of(folder: Path) -> str:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether `folder` has a manifest that begins like ours; the rest may be damaged, as such a folder may be
-    replaced."""
+    """Whether `folder` has a manifest that begins like ours; a damaged folder of ours may be replaced."""
     try:
         path, _ = file_inside(folder, MANIFEST)
         with path.open("rb") as file:
@@ -117,3 +134,23 @@ def _check_version(content: object, path: Path) -> None:
         problem += ", which an earlier version of tailwright wrote"
         advice = "train the run again" if content.get("kind") == "run" else "make the folder again"
     raise DamagedFolderError(problem, expected=f"version {FORMAT_VERSION}; {advice}", path=path)
+
+
+def aside_of(folder: Path) -> Path:
+    """Where an old folder is set aside, on disks that cannot exchange two folders in one step."""
+    return folder.parent / f".{folder.name}.previous"
+
+
+def file_inside(folder: Path, name: str) -> tuple[Path, int]:
+    """The path and size of the regular file `name`; links are refused, so it cannot lie elsewhere."""
+    path = shown = folder / name
+    steps = name.split("/")
+    for depth in range(1, len(steps) + 1):
+        path = folder.joinpath(*steps[:depth])
+        with errors_of_reading(shown):
+            info = path.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            raise DamagedFolderError("is a symbolic link", expected="a file inside the folder", path=path)
+    if not stat.S_ISREG(info.st_mode):
+        raise DamagedFolderError("is not a regular file", expected="a file inside the folder", path=path)
+    return path, info.st_size

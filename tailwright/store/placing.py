@@ -21,8 +21,7 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from tailwright.errors import InputError
-from tailwright.store.manifest import is_ours
-from tailwright.store.paths import aside_of
+from tailwright.store.manifest import aside_of, is_ours
 
 _AT_CWD = -100
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS

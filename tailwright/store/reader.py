@@ -13,12 +13,17 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from tailwright.store import strict_json
-from tailwright.store.columns import CSR_TYPES, INDEX_TYPES, check_csr, strings_from_arrays
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
-from tailwright.store.manifest import FileEntry, read_manifest
-from tailwright.store.npy import read_npy
-from tailwright.store.paths import file_inside
-from tailwright.store.plain import Shape, check_expected
+from tailwright.store.manifest import FileEntry, file_inside, read_manifest
+from tailwright.store.npy import (
+    CSR_TYPES,
+    INDEX_TYPES,
+    Shape,
+    check_csr,
+    check_expected,
+    read_npy,
+    strings_from_arrays,
+)
 from tailwright.store.tensors import read_tensors
 
 _CHUNK = 1 << 20

@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.store.columns import csr_to_arrays, strings_to_arrays
 from tailwright.store.keeping import kept
+from tailwright.store.npy import csr_to_arrays, strings_to_arrays
 from tailwright.store.reader import FolderReader
 from tailwright.store.writer import FolderWriter
 

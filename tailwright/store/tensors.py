@@ -20,7 +20,7 @@ from tailwright.errors import quoted
 from tailwright.store import strict_json
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
 from tailwright.store.manifest import first_problem
-from tailwright.store.plain import (
+from tailwright.store.npy import (
     MAX_AXES,
     PLAIN,
     Shape,

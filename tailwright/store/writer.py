@@ -13,11 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.store import strict_json
-from tailwright.store.columns import Strings, csr_to_arrays, strings_to_arrays
 from tailwright.store.errors import errors_of_writing
-from tailwright.store.manifest import MANIFEST, FileEntry, Manifest
-from tailwright.store.npy import npy_chunks
-from tailwright.store.paths import check_name
+from tailwright.store.manifest import MANIFEST, FileEntry, Manifest, check_name
+from tailwright.store.npy import Strings, csr_to_arrays, npy_chunks, strings_to_arrays
 from tailwright.store.placing import clear_remains, put_in_place, refuse_unless_free, staging, sync_folder
 from tailwright.store.tensors import tensors_chunks
 

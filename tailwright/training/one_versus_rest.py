@@ -15,10 +15,8 @@ import numpy as np
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.pairs import CsrArrays
-from tailwright.kernels.csr import transposed
-from tailwright.kernels.group_targets import group_targets
+from tailwright.kernels.csr import by_feature, group_targets, local_rows, local_targets, transposed
 from tailwright.kernels.linear import solve_classifiers
-from tailwright.kernels.node_rows import by_feature, local_rows, local_targets
 from tailwright.labels.tree import LabelTree
 from tailwright.progress import Advance
 

@@ -17,8 +17,8 @@ from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, TailwrightError
 from tailwright.labels import correlation_graph
+from tailwright.labels.annotations import neighbours, shared_rows
 from tailwright.labels.correlation import save_graph
-from tailwright.labels.neighbours import neighbours, shared_rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = {"1": "red shoes", "2": "blue shoes", "3": "hats", "4": "hats", "5": "unused $ things"}

@@ -13,7 +13,7 @@ from scipy import sparse
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
-from tailwright.kernels.joined_bags import join_bags
+from tailwright.kernels.tfidf import join_bags
 from tailwright.streams import stream
 
 ROWS = [

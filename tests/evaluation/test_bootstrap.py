@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tailwright.evaluation import draws as draws_module
+from tailwright.evaluation import row_parts as draws_module
 from tailwright.evaluation.bootstrap import (
     Difference,
     Term,
@@ -20,8 +20,7 @@ from tailwright.evaluation.bootstrap import (
     holm_adjusted,
     paired_bootstrap,
 )
-from tailwright.evaluation.draws import Drawn, Draws
-from tailwright.evaluation.row_parts import RowParts
+from tailwright.evaluation.row_parts import Drawn, Draws, RowParts
 
 
 def parts_of(found: np.ndarray, possible: np.ndarray | None = None, metric: str = "P@1") -> RowParts:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tailwright.kernels.bags import gather_rows, number_locally, sum_rows
-from tailwright.kernels.csr import transposed
+from tailwright.kernels.csr import gather_rows, number_locally, sum_rows, transposed
 
 
 @st.composite

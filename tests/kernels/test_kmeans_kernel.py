@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tailwright.data.pairs import csr_arrays
-from tailwright.kernels.kmeans import mean_directions, nearest_centroids
+from tailwright.kernels.clustering import mean_directions, nearest_centroids
 
 # Eighths are exact in float32, so sums in any order are equal and ties are real ties.
 values = st.sampled_from([0.0, 0.0, 0.125, 0.25, 0.5, 1.0])

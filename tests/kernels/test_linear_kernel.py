@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from tailwright.data.pairs import csr_arrays
-from tailwright.kernels.csr import transposed
-from tailwright.kernels.group_targets import IGNORED, group_targets
-from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
-from tailwright.kernels.node_rows import (
+from tailwright.kernels.csr import (
+    IGNORED,
     by_feature,
+    group_targets,
     local_rows,
     local_targets,
+    transposed,
 )
+from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
 
 
 def losses(margins: np.ndarray, targets: np.ndarray, loss: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tailwright.kernels.matching import nearest_rows
+from tailwright.kernels.shortlist import nearest_rows
 
 
 def plain_nearest(queries: np.ndarray, index: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.kernels.ngrams import distinct_in_rows, matched_words, number_ngrams, shared_ngrams
+from tailwright.kernels.similarity import distinct_in_rows, matched_words, number_ngrams, shared_ngrams
 
 # Few different words, so that rows share and repeat them.
 rows_of_words = st.lists(st.lists(st.integers(0, 4), max_size=12), max_size=6)

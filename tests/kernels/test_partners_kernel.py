@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwright.kernels.partners import draw_partners, random_keys
+from tailwright.kernels.draws import draw_partners, random_keys
 from tailwright.streams import stream, stream_key
 
 KEY = stream_key(3, "partners")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from tailwright.kernels.philox import philox_block, wide_product
+from tailwright.kernels.draws import philox_block, wide_product
 from tailwright.streams import stream
 
 words = st.integers(0, 2**64 - 1)

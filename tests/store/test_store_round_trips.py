@@ -18,8 +18,7 @@ from sample_folder import WORDS, load_all, write_sample
 from scipy import sparse
 
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
-from tailwright.store.npy import read_npy
-from tailwright.store.plain import PLAIN
+from tailwright.store.npy import PLAIN, read_npy
 
 DTYPES = st.sampled_from(sorted(PLAIN)).map(np.dtype)
 ARRAYS = DTYPES.flatmap(

@@ -11,7 +11,7 @@ from augmented_rows import augmented
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.evaluation import TopK
-from tailwright.evaluation.slices import sliced_metrics
+from tailwright.evaluation.metrics import sliced_metrics
 from tailwright.labels import head_torso_tail
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.study.quality.figures import quality_of

@@ -11,7 +11,7 @@ import numpy as np
 from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, Term, contrast, holm_adjusted
-from tailwright.evaluation.draws import DRAWS, Drawn
+from tailwright.evaluation.row_parts import DRAWS, Drawn
 from tailwright.labels import head_torso_tail
 from tailwright.models import models
 from tailwright.settings import settings_from

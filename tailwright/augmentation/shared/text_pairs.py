@@ -11,7 +11,7 @@ from scipy import sparse
 from tailwright.augmentation.shared.sources import SourceSettings, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.similarity import similar_pairs
-from tailwright.kernels.partners import draw_partners, random_keys
+from tailwright.kernels.draws import draw_partners, random_keys
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
 

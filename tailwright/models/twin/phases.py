@@ -11,7 +11,7 @@ from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.kernels.bags import number_locally
+from tailwright.kernels.csr import number_locally
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.network import TwinNetwork
 from tailwright.training.batches import BatchDrawer, BatchMix

@@ -16,8 +16,7 @@ import numpy as np
 
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
-from tailwright.evaluation.draws import DRAWS, Drawn, Draws
-from tailwright.evaluation.row_parts import WEIGHTED, row_parts
+from tailwright.evaluation.row_parts import DRAWS, WEIGHTED, Drawn, Draws, row_parts
 from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.run.exam import Exam

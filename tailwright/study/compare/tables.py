@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tailwright.evaluation.draws import DRAWS
+from tailwright.evaluation.row_parts import DRAWS
 from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, Line, compare_all, in_order
 from tailwright.study.compare.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown

@@ -12,7 +12,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
 from tailwright.evaluation.compare import label_hits
-from tailwright.evaluation.draws import DRAWS
+from tailwright.evaluation.row_parts import DRAWS
 from tailwright.labels import head_torso_tail
 from tailwright.study.compare.comparisons import ALL, METRICS, Judge, fit_for
 from tailwright.study.run.exam import Exam, read_source, source_of

@@ -7,7 +7,7 @@
 | `all@n` | rows in which the first n labels are just those of the source |
 
 By label frequency only the labels of the slice count, and only rows that have one, as in
-`tailwright.evaluation.slices`; n stays the number of all labels of the row.
+`tailwright.evaluation.metrics`; n stays the number of all labels of the row.
 """
 
 from __future__ import annotations

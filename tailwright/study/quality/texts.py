@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.words import tokenise
-from tailwright.kernels.ngrams import distinct_in_rows, matched_words, number_ngrams, shared_ngrams
+from tailwright.kernels.similarity import distinct_in_rows, matched_words, number_ngrams, shared_ngrams
 from tailwright.streams import stream
 from tailwright.study.quality.bleu import ORDERS, bleu, self_bleu
 from tailwright.study.quality.sources import Pairing

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tailwright.labels import correlation_graph, head_torso_tail
-from tailwright.labels.neighbours import neighbours, shared_rows
+from tailwright.labels.annotations import neighbours, shared_rows
 from tailwright.streams import stream
 from tailwright.study.page import short
 from tailwright.study.report import plots
