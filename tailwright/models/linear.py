@@ -124,14 +124,18 @@ class Linear(Model):
         """The tree of that number over `labels`, clustered by their `vectors` and trained."""
         settings, threads = self.settings, numba.get_num_threads()
         shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
         tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
         draw = stream(seed, "linear", number)
-        rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
+        # In random order, because a solver starts with the first rows as a sample of all.
+        order = draw.permutation(len(train))
+        features, targets = csr_arrays(matrix[order]), TargetRows(train)(order)
+        rows = TreeRows(features, matrix.shape[1], targets, train.labels)
+        sweeps = int(draw.integers(2**62))
+        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune, sweeps)
         total = sum(tree.width(level) for level in range(tree.depth))
         with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
             solved = [
-                solve_level(rows, tree, level, solver, seed=sweeps, threads=threads, advance=advance)
+                solve_level(rows, tree, level, solver, threads=threads, advance=advance)
                 for level in range(tree.depth)
             ]
         return Forest.grown(tree, solved, train.labels, matrix.shape[1])
@@ -154,9 +158,3 @@ class Linear(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
-
-
-def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> TreeRows:
-    """The rows in random order, because a solver starts with the first ones as a sample of all."""
-    order = draw.permutation(len(train))
-    return TreeRows(csr_arrays(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)
