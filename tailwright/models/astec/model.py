@@ -29,7 +29,7 @@ from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
-from tailwright.training.phase_settings import batch_for
+from tailwright.training.schedules import batch_for
 from tailwright.training.shortlist_phases import Intermediates
 from tailwright.training.threads import torch_threads
 from tailwright.training.weights import load_weights, save_weights

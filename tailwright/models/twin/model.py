@@ -11,16 +11,14 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.shared_subwords import shared_subwords
-from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
+from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, shared_subwords
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
-from tailwright.models.twin.network import new_network
+from tailwright.models.twin.network import TwinVectors, new_network
 from tailwright.models.twin.phases import TwinPhase, memory_need
-from tailwright.models.twin.vectors import TwinVectors
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
