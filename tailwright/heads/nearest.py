@@ -82,30 +82,26 @@ class Neighbours:
         if k < 1:
             raise ValueError(f"k must be >= 1, got {k}")
         units = unit_rows(queries)
-        top = self._graph_top_k(units, k) if self.method == "hnsw" else self._exact_top_k(units, k)
+        most = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
+        by_graph = self.method == "hnsw" and len(self._units) and len(units)
+        top = self._graph_top_k(units, most) if by_graph else exact_top_k(units, self._units, most)
+        top = _widened(top, k)
         missing = (np.abs(units).max(axis=1, initial=0) == 0)[:, None] | (top.ids < 0)
         ids = self._pointing[np.where(missing, 0, top.ids)] if len(self._pointing) else top.ids
         return TopK(np.where(missing, -1, ids).astype(np.int32), np.where(missing, -np.inf, top.scores))
 
-    def _exact_top_k(self, units: np.ndarray, k: int) -> TopK:
-        most = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
-        return _widened(exact_top_k(units, self._units, most), k)
-
     def _graph_top_k(self, units: np.ndarray, k: int) -> TopK:
-        most = min(k, len(self._units))
-        if not most or not len(units):
-            return _widened(exact_top_k(units, self._units[:0], 1), k)
         blocks = []
         for start in range(0, len(units), QUERIES_OF_A_GRAPH):
             block = units[start : start + QUERIES_OF_A_GRAPH]
             # For a single query usearch gives matches of another type, so it is asked twice.
             queries = np.repeat(block, 2, axis=0) if len(block) == 1 else block
-            matches: Any = self._graph.search(queries, most, threads=get_num_threads())
-            missing = np.arange(most) >= matches.counts[: len(block), None]
+            matches: Any = self._graph.search(queries, k, threads=get_num_threads())
+            missing = np.arange(k) >= matches.counts[: len(block), None]
             ids = np.where(missing, -1, matches.keys[: len(block)].astype(np.int32))
             cosines = np.where(missing, -np.inf, 1 - matches.distances[: len(block)])
             blocks.append(TopK(ids, cosines))
-        return _widened(TopK.concat(blocks), k)
+        return TopK.concat(blocks)
 
     @cached_property
     def _graph(self) -> Index:

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
@@ -36,6 +36,7 @@ from tailwright.labels.shared import shared_tree
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa, unit_rows
 from tailwright.models import Model, ModelCard, models
+from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
@@ -45,7 +46,6 @@ from tailwright.training.one_versus_rest import Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
-ROWS_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -141,15 +141,10 @@ class Linear(Model):
         return Forest.grown(tree, solved, train.labels, matrix.shape[1])
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        rows = arrow_strings(texts)
         beam, loss = self.settings.beam, LOSSES[self.settings.loss]
-        tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
-        with progress("predicting", len(rows)) as advance:
-            for start in range(0, len(rows), ROWS_A_BLOCK):
-                block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
-                tops.append(self.forest.search(block, k, beam=beam, loss=loss))
-                advance(block.shape[0])
-        return TopK.concat(tops)
+        none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
+        blocks = map(self.features.transform, text_blocks(texts, "predicting"))
+        return TopK.concat([none, *(self.forest.search(block, k, beam=beam, loss=loss) for block in blocks)])
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
