@@ -50,15 +50,7 @@ class Twin(Model):
         work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
         need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
         with torch_threads():
-            network = new_network(
-                rows,
-                label_bags,
-                self.features.columns,
-                train,
-                width=settings.width,
-                scale=settings.scale,
-                seed=seed,
-            )
+            network = new_network(rows, label_bags, self.features.columns, train, settings, seed)
 
             def answering(texts: pa.LargeStringArray) -> Answer:
                 """What the network says of texts, as it is whenever it is asked."""

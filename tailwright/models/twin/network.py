@@ -18,6 +18,7 @@ from tailwright.encoders.row_table import RowTable
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.nearest import exact_top_k
+from tailwright.models.twin import TwinSettings
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
 
@@ -99,12 +100,13 @@ class TwinNetwork(nn.Module):
 
 
 def new_network(
-    rows: Bags, label_bags: Bags, words: int, data: Dataset, *, width: int, scale: float, seed: int
+    rows: Bags, label_bags: Bags, words: int, data: Dataset, settings: TwinSettings, seed: int
 ) -> TwinNetwork:
     """An untrained network: a random projection of TF-IDF vectors, so that it matches texts by their words.
 
     A label without a known word starts at the mean vector of its rows; without rows too, at a random one.
     """
+    width = settings.width
     table = stream(seed, "twin/words").standard_normal((words, width), dtype=np.float32)
     table /= np.float32(width**0.5)
     free = np.zeros((len(label_bags), width), dtype=np.float32)
@@ -114,7 +116,7 @@ def new_network(
         lost = np.abs(means).max(axis=1) == 0
         draws = stream(seed, "twin/free").standard_normal((len(bare), width), dtype=np.float32)
         free[bare] = np.where(lost[:, None], draws / np.float32(width**0.5), means)
-    return TwinNetwork(table, free, label_bags, scale=scale)
+    return TwinNetwork(table, free, label_bags, scale=settings.scale)
 
 
 @torch.no_grad()
