@@ -59,6 +59,9 @@ class FrozenFeatures:
     offsets: np.ndarray  # (rows + 1,) int64
     by_token: bool
 
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
     @cached_property
     def lengths(self) -> np.ndarray:
         """(rows,) vectors of each row."""

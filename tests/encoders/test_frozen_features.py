@@ -42,7 +42,7 @@ def test_frozen_features_are_those_of_the_encoder(tiny, kind, precision, close, 
     encoder = TransformerEncoder.pretrained(tiny, kind)
     rows = encoder.tokenizer.rows(TEXTS * 3, encoder.max_tokens)
     frozen = frozen_features(encoder, rows, tmp_path, precision=precision)
-    assert (len(frozen.lengths), frozen.vectors.dtype) == (len(rows), precision)
+    assert (len(frozen), frozen.vectors.dtype) == (len(rows), precision)
     chosen = np.array([4, 0, 11, 1])
     batch = rows.batch(chosen)
     with torch.no_grad():
