@@ -26,8 +26,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus
 from tailwright.data.text.tfidf import TfIdf
-from tailwright.encoders.shared_subwords import shared_subwords
-from tailwright.encoders.subwords import SubwordSettings
+from tailwright.encoders.subwords import SubwordSettings, shared_subwords
 from tailwright.heads.shortlist_settings import ClusterSettings
 from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import annotations_of, shared_tree

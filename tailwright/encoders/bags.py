@@ -1,18 +1,23 @@
-"""`Bags`: texts as sparse rows of word weights.
+"""`Bags`: texts as sparse rows of word weights, and the weighted sums of their words' vectors.
 
-The vector of a text is the weighted sum of its words' vectors: here without a gradient, in `embedding_bags`
-as a torch module.
+`bag_sum` computes these sums in sparse kernels, forward and backward. `EmbeddingBags` gives it a matrix of
+the batch's words alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
+from torch import nn
 
-from tailwright.kernels.csr import gather_rows, number_locally, sum_rows
+from tailwright.data.pairs import CsrArrays
+from tailwright.encoders.row_table import RowTable
+from tailwright.kernels.csr import gather_rows, number_locally, sum_rows, transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +41,16 @@ class Bags:
         return len(self.indptr) - 1
 
     @property
+    def arrays(self) -> CsrArrays:
+        return self.indptr, self.words, self.weights
+
+    @property
     def nbytes(self) -> int:
-        return self.indptr.nbytes + self.words.nbytes + self.weights.nbytes
+        return sum(array.nbytes for array in self.arrays)
 
     def take(self, rows: np.ndarray) -> Bags:
         """The bags at `rows`, in that order."""
-        return Bags(*gather_rows(self.indptr, self.words, self.weights, np.asarray(rows, dtype=np.int64)))
+        return Bags(*gather_rows(*self.arrays, np.asarray(rows, dtype=np.int64)))
 
     def slice(self, start: int, end: int) -> Bags:
         """The bags from `start` up to `end`, without a copy of their words."""
@@ -51,7 +60,7 @@ class Bags:
     def sum(self, table: np.ndarray) -> np.ndarray:
         """(rows, width) float32: each bag's weighted sum of rows of `table` (words, width); no gradient."""
         out = np.empty((len(self), table.shape[1]), dtype=np.float32)
-        sum_rows(self.indptr, self.words, self.weights, table, out)
+        sum_rows(*self.arrays, table, out)
         return out
 
 
@@ -64,3 +73,38 @@ def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, 
     ends = np.cumsum([len(some.words) for some in bags])
     numbered = np.split(places, ends[:-1])
     return words, [Bags(b.indptr, w, b.weights) for b, w in zip(bags, numbered, strict=True)]
+
+
+class EmbeddingBags(nn.Module):
+    """Word vectors, and weighted sums of them."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        """`vectors` (words, width) float32 is what the words start at."""
+        super().__init__()
+        self.table = RowTable(vectors)
+        self._scratch = np.full(len(vectors), -1, dtype=np.int32)
+
+    def forward(self, *bags: Bags) -> tuple[torch.Tensor, ...]:
+        """(rows, width) for each of `bags`. In training it is called once a batch, with all its bags."""
+        words, numbered = share_words(bags, self._scratch)
+        vectors = self.table(words)
+        return tuple(bag_sum(vectors, some) for some in numbered)
+
+
+def bag_sum(table: torch.Tensor, bags: Bags) -> torch.Tensor:
+    """(rows, width): each bag's weighted sum of rows of `table` (words, width), with a gradient for it."""
+    result: torch.Tensor = _BagSum.apply(table, bags)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _BagSum(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, table: torch.Tensor, bags: Bags) -> torch.Tensor:
+        context.bags, context.words = bags, table.shape[0]
+        return torch.from_numpy(bags.sum(table.detach().numpy()))
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        bags: Bags = context.bags
+        by_word = Bags(*transposed(*bags.arrays, context.words))
+        return torch.from_numpy(by_word.sum(gradients[0].contiguous().numpy())), None

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -88,8 +88,6 @@ def frozen_features(
     encoder: TransformerEncoder, rows: TokenRows, folder: Path, *, precision: Precision = "float32"
 ) -> FrozenFeatures:
     """What `encoder` gives of these rows, from a file below `folder`, where what lacks of it is computed."""
-    if precision not in get_args(Precision):
-        raise ValueError(f"precision must be one of {', '.join(get_args(Precision))}, got {precision!r}")
     started = time.monotonic()
     encoder.eval()
     by_token = encoder.by_token
@@ -97,8 +95,8 @@ def frozen_features(
     place = folder / f"frozen-{_key(encoder, rows, precision)}"
     with alone(place) as locked:
         file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
-        if locked:
-            file.clear()
+        if locked:  # what a killed process left of its notes
+            clear_siblings(place / "blocks.json")
         blocks = _blocks(rows.offsets)
         noted = file.begin(len(blocks))
         left, spared = [], 0.0
@@ -180,10 +178,6 @@ class _File:
         )
         self.header = header.getvalue()
         self.line = shape[1] * dtype.itemsize
-
-    def clear(self) -> None:
-        """Remove what a killed process left of its notes."""
-        clear_siblings(self.folder / "blocks.json")
 
     def begin(self, blocks: int) -> list[_Block | None]:
         """What is noted of the blocks; what is no file of this shape is begun anew, with nothing."""

@@ -38,18 +38,5 @@ class BagJoiner:
         """The bags at `rows` (batch,), each joined with the text at `appended` (batch,), -1 for none."""
         if not (appended >= 0).any():
             return self.rows.take(rows)
-        mine, others = self.rows, self.others
-        return Bags(
-            *join_bags(
-                mine.indptr,
-                mine.words,
-                mine.weights,
-                np.asarray(rows, dtype=np.int64),
-                others.indptr,
-                others.words,
-                others.weights,
-                appended,
-                self.idf,
-                self.kinds,
-            )
-        )
+        rows = np.asarray(rows, dtype=np.int64)
+        return Bags(*join_bags(*self.rows.arrays, rows, *self.others.arrays, appended, self.idf, self.kinds))

@@ -21,16 +21,7 @@ from tailwright.encoders.mixing import Mixing, mixed_at
 
 
 class TextEncoder(Protocol):
-    """A module that turns rows of token ids into states: a state a token if `by_token`, else one a text."""
-
-    @property
-    def by_token(self) -> bool: ...
-
-    @property
-    def width(self) -> int: ...
-
-    @property
-    def device(self) -> torch.device: ...
+    """A module that turns rows of token ids into states, one a token or one a text."""
 
     @property
     def mix_points(self) -> tuple[str, ...]: ...

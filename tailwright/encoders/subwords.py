@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from tailwright.code_version import code_version
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.blocks import row_blocks, run_blocks
@@ -30,6 +31,7 @@ from tailwright.kernels.tfidf import pieces_of_rows, put_side_by_side, weigh_row
 from tailwright.kernels.words import count_words
 from tailwright.settings import Settings, setting, settings_from
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
+from tailwright.store.shared import content_key, shared
 
 Pieces: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each word's pieces end, their numbers end to end
 
@@ -143,6 +145,28 @@ class SubwordTfIdf:
             return SubwordTfIdf(words, pieces, idf, settings_from(SubwordSettings, dict(settings)))
         except (TypeError, ValueError, InputError) as error:
             raise DamagedFolderError(str(error), expected="saved sub-words", path=folder.path) from error
+
+
+def shared_subwords(texts: Texts, settings: SubwordSettings) -> tuple[SubwordTfIdf, sparse.csr_array]:
+    """`SubwordTfIdf.fit_transform`, once for all trainings that share their work (`store.shared`)."""
+    rows = arrow_strings(texts)
+
+    def save(folder: FolderWriter, fitted: tuple[SubwordTfIdf, sparse.csr_array]) -> None:
+        features, matrix = fitted
+        features.save(folder.sub("features"))
+        folder.csr("matrix", matrix)
+
+    def load(folder: FolderReader) -> tuple[SubwordTfIdf, sparse.csr_array]:
+        features = SubwordTfIdf.load(folder.sub("features"))
+        return features, folder.csr("matrix", dtype=np.float32, shape=(len(rows), features.columns))
+
+    return shared(
+        "subwords",
+        lambda: content_key(code_version(["tailwright.encoders.subwords"]), repr(settings), rows),
+        lambda: SubwordTfIdf.fit_transform(rows, settings),
+        save,
+        load,
+    )
 
 
 def cut_word(word: str, length: int) -> list[str]:

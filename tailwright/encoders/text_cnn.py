@@ -30,15 +30,13 @@ class TextCnn(nn.Module):
     """Rows of word ids to one state each: (rows, bottleneck).
 
     `table` (ids, width) float32 holds the word vectors to start from (`data.text.word_vectors.word_table`).
-    Other weights start Xavier-uniform, from the stream `name`, biases at zero.
+    Other weights start Xavier-uniform, from a stream of their own, biases at zero.
     """
 
     by_token: ClassVar[bool] = False
     mix_points: ClassVar[tuple[str, ...]] = ("embeddings", "output")
 
-    def __init__(
-        self, table: np.ndarray, settings: TextCnnSettings, *, seed: int, name: str = "text-cnn"
-    ) -> None:
+    def __init__(self, table: np.ndarray, settings: TextCnnSettings, *, seed: int) -> None:
         super().__init__()
         self.settings, self.width = settings, settings.bottleneck
         self.words = WordEmbedding(table, settings.drop_words)
@@ -48,7 +46,7 @@ class TextCnn(nn.Module):
             len(settings.widths) * settings.filters * settings.chunks, settings.bottleneck
         )
         self.dropout = Dropout(settings.drop_hidden)
-        random = stream(seed, name)
+        random = stream(seed, "text-cnn")
         for layer in (*layers, self.hidden):
             _start(layer, random)  # type: ignore[arg-type]
 

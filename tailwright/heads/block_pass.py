@@ -78,7 +78,18 @@ class BlockPass(ABC):
 NewPass: TypeAlias = Callable[[Sequence[torch.Tensor], Sequence[bool]], BlockPass]
 
 
-class LossInBlocks(torch.autograd.Function):
+class LossWithGradients(torch.autograd.Function):
+    """A loss whose `forward` saves the gradient of each tensor, None for some; the tensors come last."""
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        scaled, factor = list(context.saved_tensors), float(gradients[0])
+        if factor != 1:  # it nearly always is 1; a pass over the gradients is worth saving
+            scaled = [None if gradient is None else gradient * factor for gradient in scaled]
+        return *[None] * (len(context.needs_input_grad) - len(scaled)), *scaled
+
+
+class LossInBlocks(LossWithGradients):
     """`scale` times the sum of the loss over all blocks, with a graph to the tensors that are wanted."""
 
     @staticmethod
@@ -105,15 +116,4 @@ class LossInBlocks(torch.autograd.Function):
                 if gradient is not None and place not in work.tables:
                     gradient.mul_(scale)
         context.save_for_backward(*work.gradients)
-        context.dtypes = [tensor.dtype for tensor in tensors]
         return (total * scale).to(sum_dtype(tensors[0].dtype))
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        factor = float(gradients[0])
-        scaled = []
-        for gradient, dtype in zip(context.saved_tensors, context.dtypes, strict=True):
-            if gradient is not None and factor != 1:
-                gradient = gradient * factor
-            scaled.append(None if gradient is None else gradient.to(dtype))
-        return None, None, None, None, *scaled

@@ -17,6 +17,7 @@ from torch import nn
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.row_table import RowTable
+from tailwright.heads.block_pass import LossWithGradients
 from tailwright.kernels.csr import number_locally, transposed
 from tailwright.kernels.shortlist import candidate_lists, candidate_pass, pair_scores
 from tailwright.streams import stream
@@ -110,16 +111,14 @@ def vectors_and_biases(labels: int, width: int, seed: int, name: str) -> np.ndar
 
 def candidate_loss(rows: torch.Tensor, table: torch.Tensor, candidates: CandidateLists) -> torch.Tensor:
     """The loss of `rows` (batch, n), whose candidates are places in `table` (labels, n)."""
-    loss: torch.Tensor = _CandidateLoss.apply(rows, table, candidates)  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = _CandidateLoss.apply(candidates, rows, table)  # type: ignore[no-untyped-call]
     return loss
 
 
-class _CandidateLoss(torch.autograd.Function):
-    """The gradients are made along with the loss, while a label's vector is at hand, for `backward`."""
-
+class _CandidateLoss(LossWithGradients):
     @staticmethod
     def forward(
-        context: Any, rows: torch.Tensor, table: torch.Tensor, candidates: CandidateLists
+        context: Any, candidates: CandidateLists, rows: torch.Tensor, table: torch.Tensor
     ) -> torch.Tensor:
         by_label = transposed(candidates.starts, candidates.labels, candidates.targets, len(table))
         row_gradients = np.zeros((BLOCKS, *rows.shape), dtype=np.float32)
@@ -130,11 +129,3 @@ class _CandidateLoss(torch.autograd.Function):
         )
         context.save_for_backward(torch.from_numpy(row_gradients).sum(0), torch.from_numpy(table_gradient))
         return torch.tensor(loss, dtype=torch.float32)
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        row_gradient, table_gradient = context.saved_tensors
-        factor = float(gradients[0])
-        if factor != 1:  # it nearly always is 1; a pass over the table's gradient is worth saving
-            row_gradient, table_gradient = factor * row_gradient, factor * table_gradient
-        return row_gradient, table_gradient, None

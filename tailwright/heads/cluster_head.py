@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.row_table import RowTable
+from tailwright.heads.block_pass import LossWithGradients
 
 CLUSTERS_A_BLOCK = 2048
 
@@ -42,13 +43,13 @@ def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets)
     s = rows @ table.T are the logits: rows (batch, n), table (clusters, n). Ignored cells give neither loss
     nor gradient.
     """
-    loss: torch.Tensor = _ClusterLoss.apply(rows, table, targets.learnt())  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = _ClusterLoss.apply(targets.learnt(), rows, table)  # type: ignore[no-untyped-call]
     return loss
 
 
-class _ClusterLoss(torch.autograd.Function):
+class _ClusterLoss(LossWithGradients):
     @staticmethod
-    def forward(context: Any, rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+    def forward(context: Any, targets: BatchTargets, rows: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         weights = torch.from_numpy(targets.weights)
         positives = _Cells.by_cluster(targets.rows, targets.labels)
         ignored = _Cells.by_cluster(targets.ignored_rows, targets.ignored)
@@ -72,14 +73,6 @@ class _ClusterLoss(torch.autograd.Function):
             torch.mm(gradient.T, rows, out=table_gradient[start : start + len(block)])
         context.save_for_backward(row_gradient.mul_(scale), table_gradient.mul_(scale))
         return torch.tensor(total * scale)
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        row_gradient, table_gradient = context.saved_tensors
-        factor = float(gradients[0])
-        if factor != 1:  # it nearly always is 1; a pass over the table's gradient is worth saving
-            row_gradient, table_gradient = factor * row_gradient, factor * table_gradient
-        return row_gradient, table_gradient, None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""Nearest neighbours by cosine, exact or approximate, behind one small interface.
+"""Nearest neighbours by cosine, exact or approximate; the largest dot products, exact.
 
 | method | is |
 |---|---|
-| exact | matrix products with all points, in blocks; nothing to build |
+| exact | matrix products with all points, in blocks of both sides; nothing to build |
 | hnsw | a navigable graph (the package usearch): slow to build, then a query looks at few points |
 | auto | exact up to `EXACT_POINTS` points, above that hnsw where usearch is installed |
 
@@ -22,11 +22,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+import torch
 from numba import get_num_threads
 
 from tailwright.errors import MissingExtraError
-from tailwright.evaluation.ranking import TopK
-from tailwright.heads.exact import exact_top_k
+from tailwright.evaluation.ranking import TopK, top_k_of_scores
 from tailwright.heads.shortlist_settings import SearchMethod
 from tailwright.labels.vectors import unit_rows
 from tailwright.settings import Settings, setting
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 EXACT_POINTS = 200_000
-ROWS_A_BLOCK = 4096
+QUERIES_A_BLOCK, POINTS_A_BLOCK = 256, 65_536  # of a matrix product
+QUERIES_OF_A_GRAPH = 4096  # asked at once
+# Below this torch takes 3.3 ms for one query against 41,673 points of width 128, NumPy 0.4 ms.
+FEW_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,12 @@ class GraphShape(Settings):
 
 
 class Neighbours:
-    """The points (points, width) to search among; a point without a direction is near to nothing."""
+    """The points (points, width) to search among; a point without a direction is near to nothing.
+
+    >>> points = np.array([[1, 0], [1, 1], [0, 2]], dtype=np.float32)
+    >>> Neighbours(points).search(points[:1], 2).ids.tolist()
+    [[0, 1]]
+    """
 
     def __init__(
         self, points: np.ndarray, method: SearchMethod = "auto", shape: GraphShape | None = None
@@ -74,30 +82,26 @@ class Neighbours:
         if k < 1:
             raise ValueError(f"k must be >= 1, got {k}")
         units = unit_rows(queries)
-        top = self._graph_top_k(units, k) if self.method == "hnsw" else self._exact_top_k(units, k)
+        most = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
+        by_graph = self.method == "hnsw" and len(self._units) and len(units)
+        top = self._graph_top_k(units, most) if by_graph else exact_top_k(units, self._units, most)
+        top = _widened(top, k)
         missing = (np.abs(units).max(axis=1, initial=0) == 0)[:, None] | (top.ids < 0)
         ids = self._pointing[np.where(missing, 0, top.ids)] if len(self._pointing) else top.ids
         return TopK(np.where(missing, -1, ids).astype(np.int32), np.where(missing, -np.inf, top.scores))
 
-    def _exact_top_k(self, units: np.ndarray, k: int) -> TopK:
-        most = min(k, max(len(self._units), 1))  # ranking costs by width, padding does not
-        return _widened(exact_top_k(units, self._units, most), k)
-
     def _graph_top_k(self, units: np.ndarray, k: int) -> TopK:
-        most = min(k, len(self._units))
-        if not most or not len(units):
-            return _widened(exact_top_k(units, self._units[:0], 1), k)
         blocks = []
-        for start in range(0, len(units), ROWS_A_BLOCK):
-            block = units[start : start + ROWS_A_BLOCK]
+        for start in range(0, len(units), QUERIES_OF_A_GRAPH):
+            block = units[start : start + QUERIES_OF_A_GRAPH]
             # For a single query usearch gives matches of another type, so it is asked twice.
             queries = np.repeat(block, 2, axis=0) if len(block) == 1 else block
-            matches: Any = self._graph.search(queries, most, threads=get_num_threads())
-            missing = np.arange(most) >= matches.counts[: len(block), None]
+            matches: Any = self._graph.search(queries, k, threads=get_num_threads())
+            missing = np.arange(k) >= matches.counts[: len(block), None]
             ids = np.where(missing, -1, matches.keys[: len(block)].astype(np.int32))
             cosines = np.where(missing, -np.inf, 1 - matches.distances[: len(block)])
             blocks.append(TopK(ids, cosines))
-        return _widened(TopK.concat(blocks), k)
+        return TopK.concat(blocks)
 
     @cached_property
     def _graph(self) -> Index:
@@ -115,23 +119,40 @@ class Neighbours:
         return index
 
 
-def nearest(
-    queries: np.ndarray,
-    points: np.ndarray,
-    k: int,
-    method: SearchMethod = "auto",
-    shape: GraphShape | None = None,
-) -> TopK:
-    """The k points nearest to each query by cosine, for a single search.
-
-    >>> points = np.array([[1, 0], [1, 1], [0, 2]], dtype=np.float32)
-    >>> nearest(points[:1], points, 2).ids.tolist()
-    [[0, 1]]
-    """
-    return Neighbours(points, method, shape).search(queries, k)
-
-
 def _widened(top: TopK, k: int) -> TopK:
     """The same lists padded to k."""
     more = ((0, 0), (0, k - top.k))
     return TopK(np.pad(top.ids, more, constant_values=-1), np.pad(top.scores, more, constant_values=-np.inf))
+
+
+def exact_top_k(queries: np.ndarray, points: np.ndarray, k: int) -> TopK:
+    """The k of `points` (points, width) with the largest dot product with each query (rows, width), float32.
+
+    Equal products go by smaller place; where there are fewer than k points a row is padded. Only the k best
+    of each block are kept, so memory does not grow with the number of points.
+    """
+    if not len(points) or not len(queries):
+        shape = (len(queries), k)
+        return TopK(np.full(shape, -1, dtype=np.int32), np.full(shape, -np.inf, dtype=np.float32))
+    starts = range(0, len(queries), QUERIES_A_BLOCK)
+    return TopK.concat([_best(queries[start : start + QUERIES_A_BLOCK], points, k) for start in starts])
+
+
+def _best(queries: np.ndarray, points: np.ndarray, k: int) -> TopK:
+    """One block of queries against all blocks of points."""
+    tops = []
+    for start in range(0, len(points), POINTS_A_BLOCK):
+        top = top_k_of_scores(_products(queries, points[start : start + POINTS_A_BLOCK]), k)
+        tops.append(TopK(top.ids + np.where(top.ids >= 0, start, 0).astype(np.int32), top.scores))
+    if len(tops) == 1:
+        return tops[0]
+    # Where products are equal, columns are in the order of the places, so ties still go by smaller place.
+    ids, scores = (np.concatenate([getattr(top, what) for top in tops], axis=1) for what in ("ids", "scores"))
+    merged = top_k_of_scores(scores, k)
+    return TopK(np.take_along_axis(ids, merged.ids.astype(np.int64), axis=1), merged.scores)
+
+
+def _products(queries: np.ndarray, points: np.ndarray) -> np.ndarray:
+    if len(queries) < FEW_ROWS:
+        return queries @ points.T
+    return (torch.from_numpy(queries) @ torch.from_numpy(points).T).numpy()

@@ -9,13 +9,12 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.shortlist import nearest_rows
 from tailwright.models import Model, ModelCard, models
-from tailwright.progress import progress
+from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
 
@@ -45,16 +44,9 @@ class LabelMatcher(Model):
         self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        rows = arrow_strings(texts)
-        ids = np.empty((len(rows), k), dtype=np.int32)
-        scores = np.empty((len(rows), k), dtype=np.float32)
-        with progress("matching", len(rows)) as advance:
-            for start in range(0, len(rows), ROWS_A_BLOCK):
-                block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
-                end = start + block.shape[0]
-                ids[start:end], scores[start:end] = nearest_rows(block, self.labels_by_word, k)
-                advance(block.shape[0])
-        return TopK(ids, scores)
+        none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
+        blocks = map(self.features.transform, text_blocks(texts, "matching", ROWS_A_BLOCK))
+        return TopK.concat([none, *(TopK(*nearest_rows(block, self.labels_by_word, k)) for block in blocks)])
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

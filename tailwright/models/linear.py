@@ -27,7 +27,7 @@ from scipy import sparse
 
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
@@ -36,6 +36,7 @@ from tailwright.labels.shared import shared_tree
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa, unit_rows
 from tailwright.models import Model, ModelCard, models
+from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
@@ -45,7 +46,6 @@ from tailwright.training.one_versus_rest import Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
-ROWS_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -124,28 +124,27 @@ class Linear(Model):
         """The tree of that number over `labels`, clustered by their `vectors` and trained."""
         settings, threads = self.settings, numba.get_num_threads()
         shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune)
         tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
         draw = stream(seed, "linear", number)
-        rows, sweeps = _drawn_rows(train, matrix, draw), int(draw.integers(2**62))
+        # In random order, because a solver starts with the first rows as a sample of all.
+        order = draw.permutation(len(train))
+        features, targets = csr_arrays(matrix[order]), TargetRows(train)(order)
+        rows = TreeRows(features, matrix.shape[1], targets, train.labels)
+        sweeps = int(draw.integers(2**62))
+        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune, sweeps)
         total = sum(tree.width(level) for level in range(tree.depth))
         with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
             solved = [
-                solve_level(rows, tree, level, solver, seed=sweeps, threads=threads, advance=advance)
+                solve_level(rows, tree, level, solver, threads=threads, advance=advance)
                 for level in range(tree.depth)
             ]
         return Forest.grown(tree, solved, train.labels, matrix.shape[1])
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
-        rows = arrow_strings(texts)
         beam, loss = self.settings.beam, LOSSES[self.settings.loss]
-        tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
-        with progress("predicting", len(rows)) as advance:
-            for start in range(0, len(rows), ROWS_A_BLOCK):
-                block = self.features.transform(rows.slice(start, ROWS_A_BLOCK))
-                tops.append(self.forest.search(block, k, beam=beam, loss=loss))
-                advance(block.shape[0])
-        return TopK.concat(tops)
+        none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
+        blocks = map(self.features.transform, text_blocks(texts, "predicting"))
+        return TopK.concat([none, *(self.forest.search(block, k, beam=beam, loss=loss) for block in blocks)])
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
@@ -154,9 +153,3 @@ class Linear(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
-
-
-def _drawn_rows(train: Dataset, matrix: sparse.csr_array, draw: np.random.Generator) -> TreeRows:
-    """The rows in random order, because a solver starts with the first ones as a sample of all."""
-    order = draw.permutation(len(train))
-    return TreeRows(csr_arrays(matrix[order]), matrix.shape[1], TargetRows(train)(order), train.labels)

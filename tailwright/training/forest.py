@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numba
 import numpy as np
@@ -135,27 +136,16 @@ class Forest:
         ids = np.full((rows.shape[0], k), -1, dtype=np.int32)
         scores = np.full((rows.shape[0], k), -np.inf, dtype=np.float32)
         inputs = csr_arrays(rows)
-        run_blocks(
-            lambda first, last: beam_search(
-                *inputs,
-                self.roots,
-                self.slot_starts,
-                self.children,
-                self.biases,
-                self.pair_starts,
-                self.features,
-                *self._weight_arrays,
-                self.labels,
-                self.weights.shape[1],
-                loss,
-                beam,
-                first,
-                last,
-                ids,
-                scores,
-            ),
-            _blocks(rows.shape[0]),
-        )
+        nodes = (self.roots, self.slot_starts, self.children, self.biases, self.pair_starts, self.features)
+        sizes = (self.labels, self.weights.shape[1], loss, beam)
+
+        def search(first: int, last: int) -> None:
+            beam_search(*inputs, *nodes, *self._weight_arrays, *sizes, first, last, ids, scores)
+
+        # One block a thread.
+        threads = numba.get_num_threads() if rows.shape[0] >= FEWEST_ROWS else 1
+        ends = [rows.shape[0] * block // threads for block in range(threads + 1)]
+        run_blocks(search, list(pairwise(ends)))
         return TopK(ids, scores)
 
     @cached_property
@@ -178,12 +168,6 @@ class Forest:
             return Forest(labels, columns, **arrays, weights=weights)
         except ValueError as error:
             raise DamagedFolderError(str(error), expected="a saved forest", path=folder.path) from error
-
-
-def _blocks(rows: int) -> list[tuple[int, int]]:
-    """(first, last) row of each block, one a thread."""
-    blocks = numba.get_num_threads() if rows >= FEWEST_ROWS else 1
-    return [(rows * block // blocks, rows * (block + 1) // blocks) for block in range(blocks)]
 
 
 def _matrix(data: np.ndarray, indices: np.ndarray, counts: np.ndarray, width: int) -> sparse.csr_array:

@@ -9,7 +9,7 @@ Nodes are solved in threads, the largest first; the root's children in blocks.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,15 @@ class Solver:
     cost: float
     tolerance: float
     prune: float
+    seed: int
+
+    def solve(
+        self, rows: CsrArrays, columns: CsrArrays, weights: np.ndarray, targets: CsrArrays, children: range
+    ) -> tuple[np.ndarray, ...]:
+        """(features, classifiers, weights) of what is kept, and biases; `columns` is `rows` transposed."""
+        costs, first, last = weights * np.float32(self.cost), children.start, children.stop
+        loss, tolerance, prune, seed = self.loss, self.tolerance, self.prune, self.seed
+        return solve_classifiers(*rows, *columns, costs, *targets, first, last, loss, tolerance, prune, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +63,21 @@ class NodeWeights:
 
 
 def solve_level(
-    rows: TreeRows, tree: LabelTree, level: int, solver: Solver, *, seed: int, threads: int, advance: Advance
+    rows: TreeRows, tree: LabelTree, level: int, solver: Solver, *, threads: int, advance: Advance
 ) -> list[NodeWeights]:
     """The classifiers of the nodes at `level`, which for the lowest level are labels, by parent."""
-    costs = rows.targets.weights * np.float32(solver.cost)
-    targets = _targets_at(rows, tree, level)
-    starts = tree.starts[level]
+    targets, starts = _targets_at(rows, tree, level), tree.starts[level].tolist()
     with ThreadPoolExecutor(threads) as pool:
         if level == 0:
-            return [_solve_root(rows, costs, targets, tree.width(0), solver, seed, pool, advance)]
+            return [_solve_root(rows, targets, tree.width(0), solver, pool, advance)]
         reaching = _targets_at(rows, tree, level - 1)
 
         def solve(node: int) -> NodeWeights:
             first, last = reaching[0][node], reaching[0][node + 1]
             reached = reaching[1][first:last][reaching[2][first:last] > 0]
-            weights = _solve_node(
-                rows, costs, targets, reached, int(starts[node]), int(starts[node + 1]), solver, seed
-            )
-            advance(int(starts[node + 1] - starts[node]))
+            children = range(starts[node], starts[node + 1])
+            weights = _solve_node(rows, targets, reached, children, solver)
+            advance(len(children))
             return weights
 
         largest_first = np.argsort(-np.diff(reaching[0]), kind="stable")
@@ -96,20 +102,18 @@ def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrArrays:
 
 def _solve_root(
     rows: TreeRows,
-    costs: np.ndarray,
     targets: CsrArrays,
     children: int,
     solver: Solver,
-    seed: int,
     pool: ThreadPoolExecutor,
     advance: Advance,
 ) -> NodeWeights:
     columns = transposed(*rows.features, rows.columns)
 
     def solve(first: int) -> tuple[np.ndarray, ...]:
-        last = min(first + CHILDREN_A_BLOCK, children)
-        solved = _solve(rows.features, columns, costs, targets, first, last, solver, seed)
-        advance(last - first)
+        block = range(first, min(first + CHILDREN_A_BLOCK, children))
+        solved = solver.solve(rows.features, columns, rows.targets.weights, targets, block)
+        advance(len(block))
         return solved
 
     blocks = pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK))
@@ -119,49 +123,20 @@ def _solve_root(
 
 
 def _solve_node(
-    rows: TreeRows,
-    costs: np.ndarray,
-    targets: CsrArrays,
-    reached: np.ndarray,
-    first: int,
-    last: int,
-    solver: Solver,
-    seed: int,
+    rows: TreeRows, targets: CsrArrays, reached: np.ndarray, children: range, solver: Solver
 ) -> NodeWeights:
-    """The children first..last - 1 on the rows that reach the node, with features renumbered for locality."""
-    if last - first == 1:  # whatever reaches the node belongs to its only child
+    """The children on the rows that reach the node, with features renumbered for locality."""
+    if len(children) == 1:  # whatever reaches the node belongs to its only child
         none = np.empty(0, np.int32)
         return NodeWeights(none, (np.zeros(1, np.int64), none, np.empty(0, np.float32)), np.full(1, SURE))
     features, indptr, indices, data = local_rows(*rows.features, reached, rows.columns)
     local = (indptr, indices, data)
     columns = transposed(*local, len(features))
-    of_node = local_targets(*targets, first, last, reached, len(costs))
-    weighted, classifiers, weights, biases = _solve(
-        local, columns, costs[reached], of_node, 0, last - first, solver, seed + first
+    weights = rows.targets.weights
+    of_node = local_targets(*targets, children.start, children.stop, reached, len(weights))
+    own = replace(solver, seed=solver.seed + children.start)
+    weighted, classifiers, weights, biases = own.solve(
+        local, columns, weights[reached], of_node, range(len(children))
     )
     used, indptr, indices, data = by_feature(weighted, classifiers, weights, len(features))
     return NodeWeights(features[used], (indptr, indices, data), biases)
-
-
-def _solve(
-    features: CsrArrays,
-    columns: CsrArrays,
-    costs: np.ndarray,
-    targets: CsrArrays,
-    first: int,
-    last: int,
-    solver: Solver,
-    seed: int,
-) -> tuple[np.ndarray, ...]:
-    return solve_classifiers(
-        *features,
-        *columns,
-        costs,
-        *targets,
-        first,
-        last,
-        solver.loss,
-        solver.tolerance,
-        solver.prune,
-        seed,
-    )

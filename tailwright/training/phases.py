@@ -7,7 +7,7 @@ others are frozen while it runs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,8 +77,17 @@ class Plan(Settings):
 class Phase(ABC):
     """One stage of training: its data, its loss, and a plan."""
 
-    def __init__(self, name: str, rows: int, plan: Plan) -> None:
+    def __init__(
+        self,
+        name: str,
+        rows: int,
+        plan: Plan,
+        *,
+        validate: Callable[[], float] | None = None,
+        watch: Callable[[], Mapping[str, float]] = dict,
+    ) -> None:
         self.name, self.rows, self.plan = name, rows, plan
+        self._validate, self._watch = validate, watch
 
     @property
     def batches(self) -> int:
@@ -106,8 +115,8 @@ class Phase(ABC):
 
     def validate(self) -> float | None:
         """How good the weights are, more is better; None where there is nothing to validate on."""
-        return None
+        return None if self._validate is None else self._validate()
 
     def watched(self) -> Mapping[str, float]:
         """What is watched of the weights as they are, by name, for the log alone; empty for nothing."""
-        return {}
+        return self._watch()

@@ -73,12 +73,12 @@ class CandidatePhase(Phase):
         head: CandidateHead,
         shortlists: Callable[[], np.ndarray],
         candidates: CandidateDrawer,
-        watched: Callable[[], Mapping[str, float]],
+        watch: Callable[[], Mapping[str, float]],
     ) -> None:
         """`shortlists` gives the labels listed for each training row (rows, listed), -1 for none."""
-        super().__init__(name, len(draw.targets), plan)
+        super().__init__(name, len(draw.targets), plan, watch=watch)
         self.draw, self.encode, self.head, self.candidates = draw, encode, head, candidates
-        self._shortlists, self._watched = shortlists, watched
+        self._shortlists = shortlists
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         shortlists = self._shortlists()[rows]
@@ -89,9 +89,6 @@ class CandidatePhase(Phase):
         candidates = self.candidates(batch.targets, shortlists, random_labels, random)
         loss: torch.Tensor = self.head(queries, candidates)
         return loss
-
-    def watched(self) -> Mapping[str, float]:
-        return self._watched()
 
 
 class Intermediates:

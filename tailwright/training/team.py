@@ -60,7 +60,7 @@ class Team:
 
         found = ask() if self.leads else None
         message = torch.tensor([found is not None, found or 0.0], dtype=torch.float64)
-        self._from_leader(message)
+        self.same(message)
         return float(message[1]) if message[0] else None
 
     def total(self, value: float) -> float:
@@ -76,7 +76,9 @@ class Team:
     def same(self, tensor: torch.Tensor) -> None:
         """Give everybody the leader's numbers, in place."""
         if self.size > 1:
-            self._from_leader(tensor)
+            import torch.distributed as dist
+
+            dist.broadcast(tensor, src=0)
 
     def add_gradients(self, parameters: Mapping[str, torch.Tensor]) -> None:
         """Replace each gradient by the sum of everybody's; a process may lack the gradient of a parameter."""
@@ -121,12 +123,6 @@ class Team:
         dist.all_gather(all_values, my_values)
         found = zip((int(count) for count in counts), all_ids, all_values, strict=True)
         return [(i[:count].numpy(), v[:count].numpy()) for count, i, v in found if count]
-
-    @staticmethod
-    def _from_leader(tensor: torch.Tensor) -> None:
-        import torch.distributed as dist
-
-        dist.broadcast(tensor, src=0)
 
     @staticmethod
     def _add(tensor: torch.Tensor) -> None:

@@ -10,12 +10,12 @@ import pytest
 import torch
 from tiny_encoders import TEXTS, save_tiny
 
+from tailwright.data.text.huggingface import HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.encoders import shared_tokens as shared_module
 from tailwright.encoders.dropout import drawing_from
-from tailwright.encoders.shared_tokens import shared_tokens
 from tailwright.encoders.transformer import TransformerEncoder, first_of_last
 from tailwright.errors import InputError
+from tailwright.models.shared.texts import shared_tokens
 from tailwright.pretrained import weights_folder
 from tailwright.store import DamagedFolderError, open_folder, writing
 from tailwright.streams import stream
@@ -222,9 +222,7 @@ def test_tokens_are_made_once_where_work_is_shared(tiny, tmp_path, monkeypatch):
     expected = rows_of(encoder)
     monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path / "shared"))
     first = shared_tokens(encoder.tokenizer, TEXTS, encoder.max_tokens)
-    monkeypatch.setattr(
-        shared_module.HuggingFaceTokenizer, "rows", lambda *_: pytest.fail("tokenised a second time")
-    )
+    monkeypatch.setattr(HuggingFaceTokenizer, "rows", lambda *_: pytest.fail("tokenised a second time"))
     for found in (first, shared_tokens(encoder.tokenizer, TEXTS, encoder.max_tokens)):
         np.testing.assert_array_equal(found.ids, expected.ids)
         np.testing.assert_array_equal(found.offsets, expected.offsets)

@@ -9,7 +9,7 @@ import pytest
 
 from tailwright.errors import MissingExtraError
 from tailwright.heads import nearest as nearest_module
-from tailwright.heads.nearest import GraphShape, Neighbours, nearest
+from tailwright.heads.nearest import GraphShape, Neighbours
 
 needs_usearch = pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed")
 METHODS = ["exact", pytest.param("hnsw", marks=needs_usearch)]
@@ -22,7 +22,7 @@ def vectors(key: int, *shape: int) -> np.ndarray:
 @pytest.mark.parametrize("method", METHODS)
 def test_both_methods_find_the_largest_cosines(method):
     queries, points = vectors(1, 20, 8), vectors(2, 60, 8)
-    found = nearest(queries, points, 5, method, GraphShape(16, 200, 200))
+    found = Neighbours(points, method, GraphShape(16, 200, 200)).search(queries, 5)
     cosines = (queries @ points.T) / np.outer(*(np.linalg.norm(v, axis=1) for v in (queries, points)))
     expected = np.argsort(-cosines, axis=1, kind="stable")[:, :5]
     np.testing.assert_array_equal(found.ids, expected)
@@ -31,7 +31,7 @@ def test_both_methods_find_the_largest_cosines(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_fewer_points_than_asked_for_give_padding(method):
-    found = nearest(vectors(1, 2, 4), vectors(2, 3, 4), 7, method)
+    found = Neighbours(vectors(2, 3, 4), method).search(vectors(1, 2, 4), 7)
     assert found.ids.shape == (2, 7)
     assert [sorted(row) for row in found.ids[:, :3].tolist()] == [[0, 1, 2]] * 2
     assert (found.ids[:, 3:] == -1).all()
@@ -43,7 +43,7 @@ def test_what_has_no_direction_is_near_to_nothing(method):
     points = vectors(3, 4, 5)
     points[1] = 0
     queries = np.stack([np.zeros(5, np.float32), points[2]])
-    found = nearest(queries, points, 4, method)
+    found = Neighbours(points, method).search(queries, 4)
     assert (found.ids[0] == -1).all()
     assert found.ids[1, 0] == 2
     assert sorted(found.ids[1].tolist()) == [-1, 0, 2, 3]
@@ -51,14 +51,14 @@ def test_what_has_no_direction_is_near_to_nothing(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_points_and_no_queries_are_fine(method):
-    assert (nearest(vectors(1, 3, 4), np.empty((0, 4), np.float32), 2, method).ids == -1).all()
-    assert nearest(np.empty((0, 4), np.float32), vectors(1, 3, 4), 2, method).ids.shape == (0, 2)
+    assert (Neighbours(np.empty((0, 4), np.float32), method).search(vectors(1, 3, 4), 2).ids == -1).all()
+    assert Neighbours(vectors(1, 3, 4), method).search(np.empty((0, 4), np.float32), 2).ids.shape == (0, 2)
 
 
 @needs_usearch
 def test_a_graph_built_twice_finds_the_same():
     queries, points = vectors(1, 50, 16), vectors(2, 500, 16)
-    once, again = (nearest(queries, points, 10, "hnsw", GraphShape(4, 8, 8)) for _ in range(2))
+    once, again = (Neighbours(points, "hnsw", GraphShape(4, 8, 8)).search(queries, 10) for _ in range(2))
     np.testing.assert_array_equal(once.ids, again.ids)
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.heads.score_fusion import fused, relative_probabilities, reranked, without_pairs
+from tailwright.heads.shortlist import fused, relative_probabilities, reranked, without_pairs
 
 
 def test_beta_1_ranks_as_the_classifier_and_beta_0_as_similarity():

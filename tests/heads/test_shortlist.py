@@ -7,8 +7,7 @@ import pytest
 from rankings import top
 from scipy import sparse
 
-from tailwright.heads.centroids import label_centroids
-from tailwright.heads.shortlist import Shortlister, weighted_sum
+from tailwright.heads.shortlist import Shortlister, label_centroids, weighted_sum
 from tailwright.heads.shortlist_settings import CandidateSettings, ShortlistSettings
 
 # Two labels on two points each, one on a single point, one on none.

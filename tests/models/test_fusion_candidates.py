@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.models.fusion.candidates import BELOW, FEATURES_A_PART, SMALLEST, candidates_of
+from tailwright.models.fusion.combination import BELOW, FEATURES_A_PART, SMALLEST, candidates_of
 
 # What a part says of one text: labels with scores, best first.
 Said = list[tuple[int, float]]

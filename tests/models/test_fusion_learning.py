@@ -14,8 +14,14 @@ from scipy import optimize
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.ranking import top_k_of_scores
-from tailwright.models.fusion.candidates import CandidateFeatures, candidates_of
-from tailwright.models.fusion.combination import RIDGE, Combination, logistic_curve, plain_combination
+from tailwright.models.fusion.combination import (
+    RIDGE,
+    CandidateFeatures,
+    Combination,
+    candidates_of,
+    logistic_curve,
+    plain_combination,
+)
 from tailwright.models.fusion.learning import learnt_combination
 from tailwright.streams import stream
 

@@ -19,8 +19,13 @@ from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.encoded import Encoded
 from tailwright.labels.vectors import taught_pairs
 from tailwright.models.lightxml import LightXmlSettings
-from tailwright.models.lightxml.groups import LabelGroups, group_count, label_groups
-from tailwright.models.lightxml.network import GroupedHead, both_log_odds
+from tailwright.models.lightxml.network import (
+    GroupedHead,
+    LabelGroups,
+    both_log_odds,
+    group_count,
+    label_groups,
+)
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.streams import stream
 

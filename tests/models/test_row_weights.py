@@ -19,8 +19,8 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.heads.candidate_head import CandidateLists, candidate_loss
-from tailwright.heads.centroids import label_centroids
 from tailwright.heads.cluster_head import cluster_loss
+from tailwright.heads.shortlist import label_centroids
 from tailwright.labels import GraphSettings
 from tailwright.labels.surrogate_clusters import label_vectors
 from tailwright.labels.vectors import pifa

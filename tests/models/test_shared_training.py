@@ -13,8 +13,7 @@ from tailwright.augmentation import augment
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
-from tailwright.encoders.shared_subwords import shared_subwords
-from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
+from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, shared_subwords
 from tailwright.store import shared as room
 
 SMALL = {

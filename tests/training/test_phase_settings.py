@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailwright.training.phase_settings import PhaseSettings, batch_for, halving_epochs
+from tailwright.training.schedules import PhaseSettings, batch_for, halving_epochs
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from tailwright.heads.shortlist_settings import CandidateSettings, ClusterSettings, ShortlistSettings
 from tailwright.models import ModelCard
 from tailwright.settings import Settings, setting
-from tailwright.training.phase_settings import PhaseSettings
+from tailwright.training.schedules import PhaseSettings
 
 CARD = ModelCard(
     name="astec",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ from scipy import sparse
 from torch import nn
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.vocabulary import word_vectors
 from tailwright.encoders.bags import Bags
@@ -24,35 +23,29 @@ from tailwright.models import Model, models
 from tailwright.models.astec import CARD, AstecSettings
 from tailwright.models.astec.network import AstecNetwork
 from tailwright.models.astec.phases import AstecRows, LearnerTraining
-from tailwright.progress import progress
+from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
-from tailwright.training.phase_settings import batch_for
+from tailwright.training.schedules import batch_for
 from tailwright.training.shortlist_phases import Intermediates
 from tailwright.training.threads import torch_threads
 from tailwright.training.weights import load_weights, save_weights
 from tailwright.training.workplace import Workplace
 
-ROWS_A_BLOCK = 4096
 FLOAT = 4  # bytes
 
 
-@dataclass(frozen=True, eq=False)
-class AstecLearner:
+class AstecLearner(NamedTuple):
     """A trained network and the training rows that it lists labels by."""
 
     network: AstecNetwork
     shortlister: Shortlister
 
-    def vectors(self, bags: Bags) -> np.ndarray:
-        """(texts, width): the vectors that shortlists are found by."""
-        return self.network.encoder.vectors(bags)
-
     def ranked(self, bags: Bags, excluded: sparse.csr_array | None) -> TopK:
         """The labels of each text with the fused score, best first."""
-        vectors = self.vectors(bags)
+        vectors = self.network.encoder.vectors(bags)
         return self.network.ranked(bags, vectors, self.shortlister.lists(vectors), excluded)
 
 
@@ -122,7 +115,7 @@ class Astec(Model):
         self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
     ) -> TopK:
         rankings, start, labels = [empty_lists(0, k)], 0, int(self.targets.shape[1])
-        for bags in self._read(arrow_strings(texts)):
+        for bags in self._read(texts):
             barred = None if excluded is None else excluded[start : start + len(bags)]
             of_learners = [learner.ranked(bags, barred) for learner in self.learners]
             rankings.append(weighted_sum(of_learners, [1.0] * len(of_learners), labels, k))
@@ -132,18 +125,15 @@ class Astec(Model):
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         """The vectors that shortlists are found by; those of several learners stand side by side."""
         blocks = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]
-        for bags in self._read(arrow_strings(texts)):
-            vectors = [unit_rows(learner.vectors(bags)) for learner in self.learners]
+        for bags in self._read(texts):
+            vectors = [unit_rows(learner.network.encoder.vectors(bags)) for learner in self.learners]
             blocks.append(unit_rows(np.concatenate(vectors, axis=1)))
         return np.concatenate(blocks)
 
-    def _read(self, texts: pa.LargeStringArray) -> Iterator[Bags]:
+    def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """Blocks of texts as bags of words."""
-        with torch_threads(), progress("astec", len(texts)) as advance:
-            for start in range(0, len(texts), ROWS_A_BLOCK):
-                bags = self._bags(texts.slice(start, ROWS_A_BLOCK))
-                yield bags
-                advance(len(bags))
+        with torch_threads():
+            yield from map(self._bags, text_blocks(texts, "astec"))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
         return Bags.of(self.features.transform(texts))

@@ -10,15 +10,13 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.bags import Bags
+from tailwright.encoders.bags import Bags, EmbeddingBags
 from tailwright.encoders.dropout import Dropout
-from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.residual import SpectralResidual
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases
 from tailwright.heads.cluster_head import ClusterHead
-from tailwright.heads.score_fusion import fused, reranked, without_pairs
-from tailwright.heads.shortlist import weighted_sum
+from tailwright.heads.shortlist import fused, reranked, weighted_sum, without_pairs
 from tailwright.models.astec import AstecSettings
 
 ROWS_A_BLOCK = 8192

@@ -24,8 +24,8 @@ from tailwright.labels.surrogate_clusters import label_clusters, label_vectors
 from tailwright.models.astec import AstecSettings
 from tailwright.models.astec.network import ROWS_A_BLOCK, AstecNetwork, Classifier
 from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
-from tailwright.training.phase_settings import PhaseSettings, batch_for
 from tailwright.training.phases import Phase, Plan
+from tailwright.training.schedules import PhaseSettings, batch_for
 from tailwright.training.shortlist_phases import CandidatePhase, ClusterPhase, Encode, Intermediates
 from tailwright.training.watch import Answer, Watch
 

@@ -14,8 +14,13 @@ from scipy import sparse
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
-from tailwright.models.fusion.candidates import FEATURES_A_PART, CandidateFeatures
-from tailwright.models.fusion.combination import Combination, logistic_curve, plain_combination
+from tailwright.models.fusion.combination import (
+    FEATURES_A_PART,
+    CandidateFeatures,
+    Combination,
+    logistic_curve,
+    plain_combination,
+)
 from tailwright.streams import stream
 from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.losses import decoupled_softmax

@@ -18,8 +18,7 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
-from tailwright.models.fusion.candidates import candidates_of
-from tailwright.models.fusion.combination import Combination, plain_combination
+from tailwright.models.fusion.combination import Combination, candidates_of, plain_combination
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back

@@ -9,8 +9,7 @@ from tailwright.data.text.sequences import TokenRows
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.lightxml import CARD, LightXmlSettings
-from tailwright.models.lightxml.groups import LabelGroups, label_groups
-from tailwright.models.lightxml.network import GroupedHead
+from tailwright.models.lightxml.network import GroupedHead, LabelGroups, label_groups
 from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork

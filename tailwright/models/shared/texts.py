@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,16 +10,19 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from tailwright.code_version import code_version
+from tailwright.data.dataset import arrow_strings
+from tailwright.data.text.huggingface import HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenRows
 from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings, word_table
 from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, RowReader, TextEncoder, TokenReader
 from tailwright.encoders.settings import TransformerSettings, WordSettings
-from tailwright.encoders.shared_tokens import shared_tokens
 from tailwright.encoders.transformer import Kind, TransformerEncoder
 from tailwright.models.shared.memory import reading_bytes, scoring_bytes, transformer_bytes
 from tailwright.models.shared.token_network import TOKENS_A_PASS
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.store.shared import content_key, shared
 from tailwright.training.settings import TrainingSettings
 from tailwright.training.workplace import Workplace
 
@@ -144,3 +147,21 @@ class TransformerTexts:
     def load(folder: FolderReader, settings: TransformerSettings) -> TransformerTexts:
         """What `save` wrote; the weights of the encoder are still to be loaded."""
         return TransformerTexts(TransformerEncoder.load(folder.sub("encoder")), settings)
+
+
+def shared_tokens(
+    tokenizer: HuggingFaceTokenizer, texts: pa.LargeStringArray | Sequence[str], max_tokens: int
+) -> TokenRows:
+    """`tokenizer.rows(texts, max_tokens)`, once for all trainings that share their work (`store.shared`).
+
+    The words of a `WordVocabulary` are numbered as quickly as they are loaded: they are not shared.
+    """
+    rows = arrow_strings(texts)
+    version = ["tailwright.data.text.huggingface"]
+    return shared(
+        "tokens",
+        lambda: content_key(code_version(version), tokenizer.identity, max_tokens, rows),
+        lambda: tokenizer.rows(rows, max_tokens),
+        lambda folder, made: made.save(folder),
+        lambda folder: TokenRows.load(folder, rows=len(rows), size=tokenizer.size),
+    )

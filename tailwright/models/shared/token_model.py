@@ -6,6 +6,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ class TokenModel(Model):
         for stage in self.texts.stages(self.settings):
             frozen = stage.frozen_encoder
             reader = self.reader(tokens, work, frozen=frozen)
+            ranking = partial(self.ranking, work=work, frozen=frozen)
             phases.append(
                 TokenPhase(
                     f"{self.card.name}{stage.name}",
@@ -100,7 +102,7 @@ class TokenModel(Model):
                     corpus.train,
                     Plan.of(stage.training, stage.rates),
                     door=self.hidden_door(corpus, (*reader.mix_points, *self.network.mix_points), seed, work),
-                    validate=self.validation(corpus, work, frozen=frozen),
+                    validate=validator(ranking, corpus, self.settings.training.metric),
                     watch=self.watching(work, frozen=frozen),
                 )
             )
@@ -125,13 +127,6 @@ class TokenModel(Model):
         """The k best labels of texts, which are read once, by the network as it is whenever it is asked."""
         reader, head = self.reader(self.texts.tokens(texts), work, frozen=frozen), self.network.head
         return lambda k: ranked(reader.lengths, lambda rows: head.top_k(reader(rows), k), k)
-
-    def validation(
-        self, corpus: Corpus, work: Workplace, *, frozen: bool = False
-    ) -> Callable[[], float] | None:
-        """What says how good the network is on the validation rows; None without such rows."""
-        metric = self.settings.training.metric
-        return validator(lambda texts: self.ranking(texts, work, frozen=frozen), corpus, metric)
 
     def watching(self, work: Workplace, *, frozen: bool = False) -> Callable[[], Mapping[str, float]]:
         """What says how the network does on the rows that are watched."""

@@ -8,27 +8,22 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.shared_subwords import shared_subwords
-from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
+from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, shared_subwords
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
-from tailwright.models.twin.network import new_network
+from tailwright.models.twin.network import TwinVectors, new_network
 from tailwright.models.twin.phases import TwinPhase, memory_need
-from tailwright.models.twin.vectors import TwinVectors
-from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
 from tailwright.training.threads import torch_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
-
-ROWS_A_BLOCK = 4096
 
 
 @models.register
@@ -55,15 +50,7 @@ class Twin(Model):
         work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
         need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
         with torch_threads():
-            network = new_network(
-                rows,
-                label_bags,
-                self.features.columns,
-                train,
-                width=settings.width,
-                scale=settings.scale,
-                seed=seed,
-            )
+            network = new_network(rows, label_bags, self.features.columns, train, settings, seed)
 
             def answering(texts: pa.LargeStringArray) -> Answer:
                 """What the network says of texts, as it is whenever it is asked."""
@@ -91,13 +78,9 @@ class Twin(Model):
         return np.concatenate([none, *(self.vectors.of_texts(bags) for bags in self._read(texts))])
 
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
-        """The words of texts, block after block."""
-        rows = arrow_strings(texts)
-        with torch_threads(), progress("twin", len(rows)) as advance:
-            for start in range(0, len(rows), ROWS_A_BLOCK):
-                bags = self._bags(rows.slice(start, ROWS_A_BLOCK))
-                yield bags
-                advance(len(bags))
+        """Blocks of texts as bags of words."""
+        with torch_threads():
+            yield from map(self._bags, text_blocks(texts, "twin"))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
         return Bags.of(self.features.transform(texts))

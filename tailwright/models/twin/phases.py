@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -63,25 +63,18 @@ class TwinPhase(Phase):
         validate: Callable[[], float] | None,
         watch: Watch,
     ) -> None:
-        super().__init__("twin", len(data), _plan(settings))
+        super().__init__("twin", len(data), _plan(settings), validate=validate, watch=watch)
         self.network, self.texts = network, texts
         self.draw = BatchDrawer(data, mixes)
         self.negatives = SampledNegatives(self.draw.targets, settings.negatives)
         log_probabilities = self.negatives.log_inclusion_probabilities(settings.batch)
         self.discount = torch.from_numpy(settings.correction * log_probabilities)
-        self._validate, self._watch = validate, watch
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         batch = self.draw(rows, random)
         labels = self.negatives.beside(batch.targets, random)
         scores = self.network(self.texts.take(rows, batch.appended), labels)  # (batch, labels)
         return decoupled_softmax(scores, batch.targets.among(labels), self.discount[torch.from_numpy(labels)])
-
-    def validate(self) -> float | None:
-        return None if self._validate is None else self._validate()
-
-    def watched(self) -> Mapping[str, float]:
-        return self._watch()
 
 
 def _plan(settings: TwinSettings) -> Plan:
