@@ -29,7 +29,8 @@ import common
 import numpy as np
 from peers import scored
 
-from tailwright.data import Corpus
+from tailwright.data.corpus import Corpus, load_corpus, save_corpus
+from tailwright.store import open_folder, writing
 
 FOLDER = common.WORK / "peers" / "attentionxml"
 # The package's torchmetrics imports pkg_resources, which later setuptools have no more.
@@ -68,7 +69,7 @@ def train_ours(folder: Path) -> None:
                 turns.wait()
 
     asked = json.loads((folder / "settings.json").read_text())
-    corpus = Corpus.load(folder / "corpus")
+    corpus = load_corpus(open_folder(folder / "corpus", kind="corpus"))
     kind = models.get("attentionxml")
     model = kind(settings_from(kind.Settings, settings_of_ours(asked)))
     # The turn that follows the last epoch is the prediction's.
@@ -95,7 +96,8 @@ def hand_over(corpus: Corpus, asked: dict[str, Any]) -> None:
 
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    corpus.save(FOLDER / "corpus")
+    with writing(FOLDER / "corpus", kind="corpus") as folder:
+        save_corpus(folder, corpus)
     # The vocabulary that our side makes of the same texts; ids 0 and 1 are padding and the unknown word.
     vocabulary = WordVocabulary.build(corpus.train.texts, WordVocabularySettings())
     splits = corpus.splits()

@@ -30,8 +30,7 @@ def report(
 
     Example: `tailwright report runs/plain runs/gandalf --out report.html`
     """
-    from tailwright.study.report import write_report
-    from tailwright.study.report.writing import picked_outcomes, plotly_js
+    from tailwright.study.report.writing import picked_outcomes, plotly_js, write_report
 
     plotly_js()
     outcomes, exams = picked_outcomes(runs, data)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin, arrow_strings, feed_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import quoted
-from tailwright.store import DamagedFolderError, FolderReader, FolderWriter, open_folder, writing
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
 _LABEL_COLUMNS = ("ids", "names", "texts")
 # The methods that made rows, for each split.
@@ -139,16 +138,6 @@ class Corpus:
             digest.update(name.encode())
             split.feed(digest)
         return digest.hexdigest()
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Keep the corpus in a safe folder, lossless, all of it or nothing; `load` brings it back."""
-        with writing(path, kind="corpus", overwrite=overwrite) as folder:
-            save_corpus(folder, self)
-
-    @staticmethod
-    def load(path: str | Path) -> Corpus:
-        """The corpus that `save` kept; anything damaged is one clear error."""
-        return load_corpus(open_folder(path, kind="corpus"))
 
     def same_as(self, other: Corpus) -> bool:
         """Whether every column of every split and of the labels is equal, bit for bit."""

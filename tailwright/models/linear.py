@@ -4,14 +4,7 @@ Follows Bonsai (Khandagale et al. 2020) in its shallow trees over labels represe
 dual coordinate descent of Hsieh et al. 2008 in its solver; soft targets, row weights and ignored pairs enter
 the loss as they are. Trees differ in the seed of their clusters, and their scores are averaged.
 
-Where labels have texts, these count in the clusters beside the labels' rows. On held-out rows
-(`benchmarks/bench_settings.py linear label_texts=0.3,1`), P@1 / PSP@5:
-
-| weight of texts | winapi-seealso | tibkat-keywords-titles |
-|---|---|---|
-| 0 | 70.96 / 46.49 | 47.18 / 21.57 |
-| 0.3 | 70.95 / 47.30 | 47.53 / 21.71 |
-| 1 (the default) | 70.95 / 47.59 | 47.38 / 21.75 |
+Where labels have texts, these count in the clusters beside the labels' rows (docs/results/short-text.md).
 """
 
 from __future__ import annotations

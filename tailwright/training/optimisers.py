@@ -11,12 +11,11 @@ from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.training.clipping import Clipper
-from tailwright.training.dense_adam import DenseAdam
+from tailwright.training.dense_adam import DenseAdam, decay_of
 from tailwright.training.phases import Plan
 from tailwright.training.precision import LossScale
 from tailwright.training.sparse_adam import RowSparseAdam
 from tailwright.training.team import ALONE, Team
-from tailwright.training.weight_groups import decay_of
 from tailwright.training.weights import Arrays, rates_by_name
 
 RowGradient = tuple[np.ndarray, np.ndarray]  # distinct row ids, gradient (rows, width)

@@ -16,12 +16,12 @@ import torch
 from tailwright.settings import Settings, setting
 from tailwright.training.batches import epoch_order
 from tailwright.training.clipping import AdaptiveClip
+from tailwright.training.dense_adam import WeightDecay
 from tailwright.training.precision import Precision
 from tailwright.training.schedules import Schedule
 from tailwright.training.settings import TrainingSettings
 from tailwright.training.sparse_adam import EPSILON
 from tailwright.training.swa import Averaging
-from tailwright.training.weight_groups import WeightDecay
 from tailwright.training.weights import Arrays
 
 

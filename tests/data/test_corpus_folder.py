@@ -18,8 +18,9 @@ from tailwright.store import DamagedFolderError, open_folder, writing
 def test_every_column_survives(corpus: Corpus) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "corpus"
-        corpus.save(place)
-        assert Corpus.load(place).same_as(corpus)
+        with writing(place, kind="corpus") as folder:
+            save_corpus(folder, corpus)
+        assert load_corpus(open_folder(place, kind="corpus")).same_as(corpus)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import chromium
 import pytest
 from report_outcomes import TEST_ROWS, trained_study
 
-from tailwright.study.report import write_report
+from tailwright.study.report.writing import write_report
 
 pytestmark = pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missing())
 

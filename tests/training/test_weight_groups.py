@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
+from tailwright.training.dense_adam import WeightDecay
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
-from tailwright.training.weight_groups import WeightDecay
 from tailwright.training.weights import weights_of
 
 SHAPES = {

@@ -14,11 +14,6 @@ The score is a weighted sum of the classifiers' relative probabilities and of th
 of several learners are added up. Labels that no training row carries are never predicted: they need an
 augmentation that gives them a row (gandalf). Validation rows are not looked at: the last epoch counts, as in
 the paper.
-
-The settings of `benchmarks/bench_astec.py --quick` (4,096 clusters, 8 + 5 + 5 epochs, lists of 200) gave on
-winapi-seealso, seed 0, P@1 / PSP@5: 70.4 / 48.5. When scores were still fused before excluded pairs left the
-lists, it was 70.3 / 48.4, and 71.9 / 62.4 with gandalf. The rates were chosen by plain runs, on some of these
-test rows.
 """
 
 from __future__ import annotations

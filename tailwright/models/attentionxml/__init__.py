@@ -15,18 +15,7 @@ label is the product of the probabilities on its path. A cluster's target is the
 targets.
 
 The papers' own sizes are in `configs/attentionxml-official.toml` and `configs/attentionxml-tailmix.toml`; the
-defaults are half as wide and read 128 words. What a row costs is counted in pairs: one label meeting one
-text. Forward and backward, a pair takes about 12 microseconds of one core at the default sizes (texts of 96
-words; 46 with the official ones), and reading the text as much as 350 pairs. Flat, a row costs a pair a
-label. A tree of two levels costs `nodes + beam x leaf` pairs and a second reading.
-
-| labels | flat | tree: 64 labels a leaf at most, beam 10 |
-|---|---|---|
-| 4,096 | 4,450 pairs, 53 ms | 128 + 320 pairs, two readings: 14 ms |
-| 27,000 | 27,350 pairs, 330 ms | 512 + 530 pairs, two readings: 21 ms |
-
-So an epoch over 41,000 rows of 27,000 labels is 3.8 hours of one core flat and a quarter of an hour as a
-tree. A tree loses what its upper levels get wrong; up to `MOST_FLAT_LABELS` the flat form's price is paid.
+defaults are half as wide and read 128 words. docs/long-texts.md says what a row costs in either form.
 """
 
 from __future__ import annotations

@@ -5,18 +5,7 @@ labels, and a small network (`combination`) learns from the rows' own labels how
 by how sure it is, whether the others name the label too, and how frequent the label is. If the corpus has
 validation rows, those are used and nothing is held out.
 
-Held-out tenths of the training rows, P@1 / PSP@5, parts `linear` (one tree) and `twin` (128 wide), one run:
-
-| | winapi-seealso | tibkat-keywords-titles | yso-finna-en |
-|---|---|---|---|
-| linear | 69.3 / 44.6 | 45.5 / 20.1 | 39.6 / 31.3 |
-| twin | 73.4 / 68.5 | 45.6 / 24.3 | 39.2 / 31.9 |
-| a linear combination, each label by itself, of better parts | 74.7 / 67.8 | 49.5 / 25.5 | |
-| the network, each label by itself | 78.9 / 69.2 | 48.9 / 25.3 | 42.5 / 34.7 |
-| the network, right against wrong labels (taken) | 80.1 / 71.1 | 49.5 / 25.4 | 43.1 / 34.8 |
-| that with a twin of width 256 | 80.8 / 72.7 | 49.9 / 26.0 | |
-| and three trees | 81.6 / 72.9 | 49.9 / 26.5 | |
-| `linear` with three trees and label texts as rows, alone | 73.8 / 61.1 | 47.9 / 24.1 | |
+docs/results/short-text.md has what other combinations gave.
 """
 
 from __future__ import annotations
@@ -30,7 +19,7 @@ from tailwright.models import ModelCard, models
 from tailwright.settings import Settings, setting, settings_from
 
 # Defaults of parts inside a fusion that differ from those of the models alone: parts make up for each other's
-# weaknesses, so much cheaper ones do (see the table above).
+# weaknesses, so much cheaper ones do.
 INSIDE: dict[str, dict[str, Any]] = {"linear": {"trees": 1}, "twin": {"width": 128}}
 
 

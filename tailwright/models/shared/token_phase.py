@@ -34,10 +34,9 @@ class TokenPhase(Phase):
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        super().__init__(name, len(data), plan)
+        super().__init__(name, len(data), plan, validate=validate, watch=watch)
         self.network, self.reader, self.targets = network, reader, TargetRows(data)
         self.door = door or HiddenDoor()
-        self._validate, self._watch = validate, watch
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
         order = bucketed_order(self.reader.lengths, self.plan.batch, seed, self.name, epoch)
@@ -58,9 +57,3 @@ class TokenPhase(Phase):
         learnt = targets if mixing is None else mixing.targets
         loss: torch.Tensor = self.network(encoded, learnt, mixing=mixing)
         return loss
-
-    def validate(self) -> float | None:
-        return None if self._validate is None else self._validate()
-
-    def watched(self) -> Mapping[str, float]:
-        return self._watch()

@@ -8,25 +8,7 @@ without a training row are found by their words; training adds what the targets 
 The loss is a decoupled softmax: each positive of a row against the labels that the batch shares, which are
 the positives of its other rows and labels drawn at random.
 
-What was tried, P@1 / PSP@5 on the test rows, on which the settings were thus chosen; one run of three epochs
-each, so differences of a few tenths mean nothing. The first four rows are of a prototype.
-
-| | winapi-seealso | tibkat-keywords-titles |
-|---|---|---|
-| words alone, rate 0.002 | 67.3 / 61.8 | |
-| rate 0.005 | 70.6 / 64.3 | 41.8 / 24.4 |
-| and pieces of words (kept) | 74.1 / 70.1 | 44.4 / 25.5 |
-| and correction 0.5 | 75.2 / 70.3 | 47.0 / 25.6 |
-| the same at rate 0.01 | 74.5 / 69.3 | 46.5 / 25.6 |
-| that with correction 1 | 74.8 / 69.2 | 47.7 / 24.8 |
-| width 128, words in two texts or more, rate 0.005 | 73.6 / 68.6 | |
-| correction 0.7 (the defaults) | 75.1 / 70.0 | 47.3 / 25.3 |
-| the same for five epochs | 76.5 / 69.3 | 45.6 / 24.7, with words in two texts or more |
-
-The best number of epochs depends on the rows a label has: give validation rows if there are any. Left out,
-each against the first row: a third of the words dropped 65.9 / 61.0; a third of the text vector dropped
-66.3 / 61.0; batches of similar rows, so that a row meets hard negatives, 69.6 / 57.1. Pairs of words gave
-69.6 / 64.4, less than pieces do.
+docs/results/short-text.md has what was tried.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tailwright.errors import MissingExtraError
 from tailwright.store.whole_file import whole_file
 from tailwright.study.compare.comparisons import ALL
 from tailwright.study.compare.tables import compared_for, write_tables
-from tailwright.study.report import write_report
+from tailwright.study.report.writing import write_report
 from tailwright.study.run.exam import exam_of
 from tailwright.study.run.outcomes import Outcome, outcomes_of
 from tailwright.study.run.runner import Study
