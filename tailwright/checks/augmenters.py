@@ -16,9 +16,8 @@ from tailwright.augmentation import (
     augmenters,
 )
 from tailwright.checks.batch_door import check_batch_augmenter
-from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.checks.hidden_door import check_hidden_augmenter
-from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import same_pairs

@@ -8,8 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from tailwright.augmentation import BatchAugmenter
-from tailwright.checks.corpora import odd_corpus, tiny_corpus
-from tailwright.checks.require import require
+from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, Origin

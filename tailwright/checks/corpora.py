@@ -1,4 +1,4 @@
-"""The small corpora that the checks run on: long-tailed, soft, weighted, with every kind of odd row."""
+"""What all checks stand on: `require`, and small corpora: long-tailed, soft, weighted, with all odd rows."""
 
 from __future__ import annotations
 
@@ -64,3 +64,9 @@ def odd_corpus() -> Corpus:
         ),
         LabelSpace(arrow_strings(["a", "b", "c", "d", "e"]), names, names),
     )
+
+
+def require(held: bool, otherwise: str) -> None:
+    """Raise AssertionError(`otherwise`) unless `held`; unlike an assertion, under `python -O` too."""
+    if not held:
+        raise AssertionError(otherwise)

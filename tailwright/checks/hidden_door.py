@@ -11,8 +11,7 @@ import torch
 
 from tailwright.augmentation import MIX_POINTS, AugmenterCard, HiddenAugmenter
 from tailwright.checks.batch_door import with_made_rows
-from tailwright.checks.corpora import odd_corpus, tiny_corpus
-from tailwright.checks.require import require
+from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.corpus import Corpus
 from tailwright.encoders.mixing import ContextVectors, Mixing, PairMixing, ReplacedPairs, RowMixing

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from tailwright.augmentation import Augmenter, AugmenterCard, BatchAugmenter
-from tailwright.checks.corpora import odd_corpus, tiny_corpus
+from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.checks.hidden_door import Blender
-from tailwright.checks.require import require
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import checked, empty_pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from torch import nn
@@ -45,7 +45,7 @@ class RunState:
     network: nn.Module
     optimisers: Optimisers
     averages: Averages
-    changing: Collection[str]  # the weights that some phase changes; the others need not be kept
+    changing: Callable[[], Collection[str]]  # the weights that some phase changes; no others are kept
     epoch: Arrays = field(default_factory=dict)
     best: Arrays = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class RunState:
         place = dataclasses.asdict(self.place)
         place["best"] = None if self.place.best == -math.inf else self.place.best
         folder.json("place.json", place)
-        folder.tensors("weights", weights_of(self.network, self.changing))
+        folder.tensors("weights", weights_of(self.network, self.changing()))
         folder.tensors("optimisers", dict(self.optimisers.state()))
         folder.tensors("averages", self.averages.state())
         folder.tensors("epoch", self.epoch)
@@ -63,7 +63,7 @@ class RunState:
     def restore(self, folder: FolderReader) -> None:
         """Take in what `save` wrote."""
         self.place = read_place(folder)
-        shapes = {n: weight.shape for n, weight in weights_of(self.network, self.changing).items()}
+        shapes = {n: weight.shape for n, weight in weights_of(self.network, self.changing()).items()}
         put_weights(self.network, folder.tensors("weights", shapes=shapes))
         self.optimisers.restore(folder.tensors("optimisers"))
         self.averages.restore(folder.tensors("averages"))

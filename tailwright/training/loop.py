@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,21 @@ from tailwright.training.workplace import Workplace
 def run_phases(
     network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
 ) -> None:
-    """Train the network through all phases, in place; it ends in evaluation mode."""
+    """Train a network through phases, in place; it ends in evaluation mode, and frozen children stay there."""
     work = work or Workplace()
-    _start_alike(network)
+    if network.training:
+        network.eval()
+    team = current_team()
+    for _, tensor in named_tensors(network) if team.size > 1 else ():
+        team.same(tensor.detach())  # what processes have made of the data may differ in the last bit
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
-    trained = {name for phase in phases for name in rates_by_name(network, phase.plan.rates)}
-    changing = trained | {name for name, _ in network.named_buffers()}
+
+    @cache
+    def changing() -> set[str]:
+        trained = {name for phase in phases for name in rates_by_name(network, phase.plan.rates)}
+        return trained | {name for name, _ in network.named_buffers()}
+
     for number in range(start, len(phases)):
         phase = phases[number]
         optimisers = Optimisers(network, phase.plan)
@@ -53,15 +62,6 @@ def run_phases(
             saved = None
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
             _run_phase(phase, run, seed, work)
-    network.eval()
-
-
-def _start_alike(network: nn.Module) -> None:
-    """Give all processes the leader's weights: what they have made of the data may differ in the last bit."""
-    team = current_team()
-    if team.size > 1:
-        for _, tensor in named_tensors(network):
-            team.same(tensor.detach())
 
 
 def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
@@ -73,7 +73,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 # First, because a phase may begin with weights that another one ended with.
                 run.epoch = phase.prepare(place.epoch, seed)
                 run.averages.begin_epoch(place.epoch)
-            run.network.train()
+            run.optimisers.switch_training(True)
             started = time.monotonic()
             while place.batch < phase.batches and not place.stops(plan.patience):
                 rows = run.epoch["order"][place.batch * plan.batch : (place.batch + 1) * plan.batch]
@@ -100,7 +100,7 @@ def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workpl
     if plan.validate_every is not None and ((step + 1) % plan.validate_every == 0 or step + 1 == steps):
         with _evaluating(run):
             quality = _judge(phase, run)
-        run.network.train()
+        run.optimisers.switch_training(True)
         if quality is not None:
             work.log("validation", phase=phase.name, step=step + 1, epoch=place.epoch + 1, valid=quality)
 
@@ -151,6 +151,6 @@ def _judge(phase: Phase, run: RunState) -> float | None:
 @contextmanager
 def _evaluating(run: RunState) -> Iterator[None]:
     """The network in evaluation mode, with the weights that would be kept now: averaged ones, if any."""
-    run.network.eval()
+    run.optimisers.switch_training(False)
     with run.averages.swapped_in():
         yield

@@ -25,7 +25,7 @@ class Optimisers:
     """Steps the parameters that a plan trains, and freezes the others."""
 
     def __init__(self, network: nn.Module, plan: Plan) -> None:
-        self.plan, self.rates = plan, rates_by_name(network, plan.rates)
+        self.network, self.plan, self.rates = network, plan, rates_by_name(network, plan.rates)
         self.tables: dict[str, RowSparseAdam] = {}
         self.dense: dict[str, DenseAdam] = {}
         tables = {id(module.weight): module for module in network.modules() if isinstance(module, RowTable)}
@@ -44,6 +44,18 @@ class Optimisers:
         on_cuda = any(adam.parameter.is_cuda for adam in self.dense.values())
         self.loss_scale = LossScale(active=plan.precision == "mixed" and on_cuda)
         self._collected: dict[str, list[RowGradient]] = {name: [] for name in self.tables}
+        # Dropout layers and such have no parameters; a child that has some and learns none is frozen.
+        self._learning = [
+            child
+            for name, child in network.named_children()
+            if next(child.parameters(), None) is None or any(n.startswith(f"{name}.") for n in self.rates)
+        ]
+
+    def switch_training(self, on: bool) -> None:
+        """Put the network's children that learn into training mode, or out of it."""
+        self.network.training = on
+        for child in self._learning:
+            child.train(on)
 
     def collect(self) -> None:
         """Take over what the last backward pass left in the tables, so that a next one can follow."""

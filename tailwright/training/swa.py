@@ -76,8 +76,6 @@ class Averages:
             self._swap()
 
     def _swap(self) -> None:
-        if not self.means:
-            return
         # One by one, so that no third copy of all weights is made.
         for name, weight in weights_of(self.network, self.means.keys()).items():
             before, mean = weight.copy(), self.means[name]

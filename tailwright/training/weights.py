@@ -25,11 +25,8 @@ def named_tensors(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 
 def weights_of(network: nn.Module, names: Collection[str] | None = None) -> Arrays:
     """All weights, or those of these names, as arrays, which share their memory on the CPU."""
-    return {
-        name: tensor.detach().cpu().numpy()
-        for name, tensor in named_tensors(network)
-        if names is None or name in names
-    }
+    tensors = named_tensors(network) if names is None or names else ()
+    return {n: tensor.detach().cpu().numpy() for n, tensor in tensors if names is None or n in names}
 
 
 @torch.no_grad()
