@@ -36,7 +36,7 @@ from tailwright.training.workplace import Workplace
 def run_phases(
     network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
 ) -> None:
-    """Train a network through phases, in place; it ends in evaluation mode, and frozen children stay there."""
+    """Train a network through phases, in place; it ends in evaluation mode, where frozen children stay."""
     work = work or Workplace()
     if network.training:
         network.eval()
