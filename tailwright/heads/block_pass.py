@@ -83,9 +83,12 @@ class LossWithGradients(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        scaled, factor = list(context.saved_tensors), float(gradients[0])
-        if factor != 1:  # it nearly always is 1; a pass over the gradients is worth saving
-            scaled = [None if gradient is None else gradient * factor for gradient in scaled]
+        factor = float(gradients[0])
+        scaled = [
+            # Parameters take a tensor of its own as their gradient, but copy one that is saved here.
+            None if gradient is None else gradient.detach() if factor == 1 else gradient * factor
+            for gradient in context.saved_tensors
+        ]
         return *[None] * (len(context.needs_input_grad) - len(scaled)), *scaled
 
 
