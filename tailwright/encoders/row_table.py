@@ -6,16 +6,18 @@ matrix's full size is ever zeroed, multiplied or searched; `tailwright.training.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+RowGradient = tuple[np.ndarray, np.ndarray]  # distinct row ids, gradient (rows, width)
+
 
 class RowTable(nn.Module):
-    """`weight` (rows, width) float32. Ask for rows once a batch; after the backward pass `take_gradient`.
+    """`weight` (rows, width) float32. Every pass asks for rows; after the backward pass `take_gradient`.
 
     The table stays on the CPU wherever the network is moved to; the rows of a batch are moved instead.
     """
@@ -27,8 +29,7 @@ class RowTable(nn.Module):
         # Without a gradient of its own: that of the batch's rows is collected here instead.
         self.weight = nn.Parameter(torch.from_numpy(np.ascontiguousarray(weight)), requires_grad=False)
         self.frozen = False
-        self._ids: np.ndarray | None = None
-        self._leaf: torch.Tensor | None = None
+        self._asked: list[tuple[np.ndarray, torch.Tensor]] = []
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -43,18 +44,26 @@ class RowTable(nn.Module):
         leaf = torch.from_numpy(self.array[ids])
         if not self.training or self.frozen or not torch.is_grad_enabled():
             return leaf
-        if self._leaf is not None:
-            raise RuntimeError("the rows of a table are asked for once a batch")
-        self._ids, self._leaf = ids, leaf.requires_grad_()
+        self._asked.append((ids, leaf.requires_grad_()))
         return leaf
 
-    def take_gradient(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """(row ids, gradient) of the batch since the last call, None where no gradient reached the table."""
-        ids, leaf = self._ids, self._leaf
-        self._ids = self._leaf = None
-        if ids is None or leaf is None or leaf.grad is None:
-            return None
-        return ids, leaf.grad.numpy()
+    def take_gradient(self) -> RowGradient | None:
+        """The gradient of all passes since the last call, None where none reached the table."""
+        asked, self._asked = self._asked, []
+        return added_rows([(ids, leaf.grad.numpy()) for ids, leaf in asked if leaf.grad is not None])
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> RowTable:
         return self
+
+
+def added_rows(gradients: Sequence[RowGradient]) -> RowGradient | None:
+    """The sum of gradients of rows of one table; None where there are none."""
+    if len(gradients) < 2:
+        return gradients[0] if gradients else None
+    ids, places = np.unique(np.concatenate([rows for rows, _ in gradients]), return_inverse=True)
+    total = np.zeros((len(ids), gradients[0][1].shape[1]), dtype=np.float32)
+    start = 0
+    for rows, gradient in gradients:
+        total[places[start : start + len(rows)]] += gradient  # rows are distinct within one gradient
+        start += len(rows)
+    return ids, total

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import torch
 from torch import nn
 
-from tailwright.encoders.row_table import RowTable
+from tailwright.encoders.row_table import RowGradient, RowTable, added_rows
 from tailwright.training.clipping import Clipper
 from tailwright.training.dense_adam import DenseAdam, decay_of
 from tailwright.training.phases import Plan
@@ -17,8 +17,6 @@ from tailwright.training.precision import LossScale
 from tailwright.training.sparse_adam import RowSparseAdam
 from tailwright.training.team import ALONE, Team
 from tailwright.training.weights import Arrays, rates_by_name
-
-RowGradient = tuple[np.ndarray, np.ndarray]  # distinct row ids, gradient (rows, width)
 
 
 class Optimisers:
@@ -130,19 +128,6 @@ class Optimisers:
 
     def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam | Clipper | LossScale]:
         return {**self.tables, **self.dense, "/clip": self.clipper, "/loss scale": self.loss_scale}
-
-
-def added_rows(gradients: Sequence[RowGradient]) -> RowGradient | None:
-    """The sum of gradients of rows of one table; None where there are none."""
-    if len(gradients) < 2:
-        return gradients[0] if gradients else None
-    ids, places = np.unique(np.concatenate([rows for rows, _ in gradients]), return_inverse=True)
-    total = np.zeros((len(ids), gradients[0][1].shape[1]), dtype=np.float32)
-    start = 0
-    for rows, gradient in gradients:
-        total[places[start : start + len(rows)]] += gradient  # rows are distinct within one gradient
-        start += len(rows)
-    return ids, total
 
 
 def _square(gradient: torch.Tensor) -> float:

@@ -55,16 +55,18 @@ def test_scale_multiplies_the_gradient():
     np.testing.assert_array_equal(tables[0].weight, tables[1].weight)
 
 
-def test_the_rows_of_a_table_collect_their_gradient_once_a_batch():
+def test_the_rows_of_a_table_collect_the_gradient_of_every_pass_over_a_batch():
     table = RowTable(numbers(7, 4, 2))
-    rows = table(np.array([1, 3]))
-    with pytest.raises(RuntimeError, match="once a batch"):
-        table(np.array([0]))
-    (rows * 3).sum().backward()
+    (table(np.array([1, 3])) * 3).sum().backward()
     touched, gradient = table.take_gradient()
     assert touched.tolist() == [1, 3]
     assert (gradient == 3).all()
     assert table.take_gradient() is None
+    first, second, unused = table(np.array([1, 3])), table(np.array([0, 3])), table(np.array([2]))
+    (first.sum() + 2 * second.sum() + 0 * unused.detach().sum()).backward()
+    touched, gradient = table.take_gradient()
+    assert touched.tolist() == [0, 1, 3]
+    assert gradient[:, 0].tolist() == [2, 1, 3]
     table.frozen = True
     assert not table(np.array([0])).requires_grad
 
