@@ -62,7 +62,7 @@ def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
     same_row = np.diff(targets.rows) == 0
     require(bool((np.diff(targets.labels)[same_row] > 0).all()), "labels do not ascend within a row")
     if mixing.point == "pairs":
-        replaced = cast(PairMixing, mixing).replaced_pairs(_contexts)
+        replaced = cast(PairMixing, mixing).replaced_pairs(_Contexts())
         keys = replaced.rows * labels + replaced.labels
         require(len(np.unique(keys)) == len(keys), "a pair is replaced twice")
         ignored = given.ignored_rows * labels + given.ignored
@@ -84,10 +84,14 @@ def _states(rows: int) -> torch.Tensor:
     return torch.from_numpy(drawn)
 
 
-def _contexts(rows: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+class _Contexts:
     """Any vectors that depend on the pair alone."""
-    places = torch.from_numpy(np.stack([rows, labels], axis=1)).float()
-    return torch.sin(places @ torch.arange(1, 2 * WIDTH + 1).float().view(2, WIDTH))
+
+    candidates = None
+
+    def __call__(self, rows: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        places = torch.from_numpy(np.stack([rows, labels], axis=1)).float()
+        return torch.sin(places @ torch.arange(1, 2 * WIDTH + 1).float().view(2, WIDTH))
 
 
 def _same(a: Sequence[Mixing | None], b: Sequence[Mixing | None]) -> bool:
@@ -102,7 +106,7 @@ def _same_mixing(a: Mixing | None, b: Mixing | None) -> bool:
     if a.point != b.point or not targets:
         return False
     if a.point == "pairs":
-        one, other = (cast(PairMixing, mixing).replaced_pairs(_contexts) for mixing in (a, b))
+        one, other = (cast(PairMixing, mixing).replaced_pairs(_Contexts()) for mixing in (a, b))
         same = all(np.array_equal(getattr(one, n), getattr(other, n)) for n in ("rows", "labels", "targets"))
         return same and torch.equal(one.contexts, other.contexts)
     states = _states(len(a.targets))

@@ -17,7 +17,6 @@ as they are, and no context vector is made for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
@@ -26,17 +25,30 @@ import torch
 
 from tailwright.data.batch_targets import BatchTargets
 
-# The context vectors (pairs, width) of the labels (pairs,) in the rows (pairs,) of the batch, with a graph.
-ContextVectors: TypeAlias = Callable[[np.ndarray, np.ndarray], torch.Tensor]
+
+class ContextVectors(Protocol):
+    """The context vectors of a batch, made for the labels that they are asked of."""
+
+    @property
+    def candidates(self) -> np.ndarray | None:
+        """(rows, listed) int64: the labels that each row is scored for, -1 for none; None: all labels."""
+        ...
+
+    def __call__(self, rows: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        """(pairs, width), with a graph: those of the labels (pairs,) in the rows (pairs,) of the batch."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class ReplacedPairs:
-    """Pairs of row and label whose context vector and target are replaced; a pair is there at most once."""
+    """Pairs of row and label with other targets, each pair at most once.
+
+    The first of them also have other context vectors; the rest keep theirs.
+    """
 
     rows: np.ndarray  # (pairs,) int64
     labels: np.ndarray  # (pairs,) int64
-    contexts: torch.Tensor  # (pairs, width)
+    contexts: torch.Tensor  # (replaced <= pairs, width)
     targets: np.ndarray  # (pairs,) float32 in [0, 1]
 
 

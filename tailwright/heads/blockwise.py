@@ -26,7 +26,7 @@ from tailwright.heads.block_loss import BlockLoss, sum_dtype
 from tailwright.heads.block_pass import BlockPass, HeadBatch, LossInBlocks
 from tailwright.heads.columns import Columns, check_candidates
 from tailwright.heads.label_attention import pair_contexts
-from tailwright.heads.mix_points import BlockMixing, without_pairs
+from tailwright.heads.mix_points import BlockMixing, with_values, without_pairs
 from tailwright.kernels.csr import number_locally
 
 Mean: TypeAlias = Literal["pairs", "rows"]
@@ -108,7 +108,9 @@ class BlockwiseHead(nn.Module, ABC):
             mixing = None
         loss_of_replaced = None
         if mixing is not None and mixing.point == "pairs":
-            targets, loss_of_replaced = self._replace_pairs(encoded, rows, targets, mixing)
+            lists = None if candidates is None else np.broadcast_to(candidates, (len(encoded), columns.count))
+            contexts = PairContexts(encoded, rows, self.tables()[0], lists)
+            targets, loss_of_replaced = self._replace_pairs(encoded, rows, targets, mixing, contexts)
         elif mixing is not None and columns.per_row:
             raise ValueError(f"mixing at {mixing.point!r} needs the same labels in every row, not lists")
         tensors = [encoded.states, *rows.tables, *self.shared()]
@@ -175,24 +177,17 @@ class BlockwiseHead(nn.Module, ABC):
         return LabelRows(Columns(texts, count, candidates, device), tables, labels)
 
     def _replace_pairs(
-        self, encoded: Encoded, rows: LabelRows, targets: BatchTargets, mixing: Mixing
+        self, encoded: Encoded, rows: LabelRows, targets: BatchTargets, mixing: Mixing, contexts: PairContexts
     ) -> tuple[BatchTargets, torch.Tensor | None]:
-        """The targets without the pairs that a mixing replaces, and the sum of these pairs' loss."""
-        attention = self.tables()[0]
-
-        def contexts(texts: np.ndarray, labels: np.ndarray) -> torch.Tensor:
-            places = rows.places(labels)
-            gathered = np.flatnonzero(places >= 0)
-            vectors = rows.tables[0][_index(places[gathered], encoded)]
-            if isinstance(attention, RowTable) and len(gathered) < len(labels):
-                # A label that is no candidate in this batch is read, but not learnt.
-                read = torch.from_numpy(attention.array[labels]).to(vectors)
-                vectors = read.index_put((_index(gathered, encoded),), vectors)
-            return pair_contexts(encoded, texts, vectors)
-
+        """The targets after a mixing, without the pairs with other contexts, and the sum of their loss."""
         pairs = cast(PairMixing, mixing).replaced_pairs(contexts)
-        places = rows.places(pairs.labels)
-        targets, learnt = without_pairs(targets, rows.columns, pairs.rows, places)
+        places, count = rows.places(pairs.labels), len(pairs.contexts)
+        scored = np.flatnonzero(places >= 0)
+        others = scored[scored >= count]
+        targets = with_values(
+            targets, max(rows.columns.labels, 1), pairs.rows[others], places[others], pairs.targets[others]
+        )
+        targets, learnt = without_pairs(targets, rows.columns, pairs.rows[:count], places[:count])
         if not len(learnt):
             return targets, None
         tables = [table[_index(places[learnt], encoded)] for table in rows.tables]
@@ -205,6 +200,26 @@ class BlockwiseHead(nn.Module, ABC):
             torch.from_numpy(targets.weights[pairs.rows[learnt]]).to(logits),
             reduction="sum",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class PairContexts:
+    """The `ContextVectors` of a batch under label attention."""
+
+    encoded: Encoded
+    rows: LabelRows
+    attention: nn.Parameter | RowTable
+    candidates: np.ndarray | None
+
+    def __call__(self, rows: np.ndarray, labels: np.ndarray) -> torch.Tensor:
+        places = self.rows.places(labels)
+        gathered = np.flatnonzero(places >= 0)
+        vectors = self.rows.tables[0][_index(places[gathered], self.encoded)]
+        if isinstance(self.attention, RowTable) and len(gathered) < len(labels):
+            # A label that is no candidate in this batch is read, but not learnt.
+            read = torch.from_numpy(self.attention.array[labels]).to(vectors)
+            vectors = read.index_put((_index(gathered, self.encoded),), vectors)
+        return pair_contexts(self.encoded, rows, vectors)
 
 
 def _index(places: np.ndarray, encoded: Encoded) -> torch.Tensor:

@@ -188,14 +188,15 @@ def pair_contexts(encoded: Encoded, rows: np.ndarray, vectors: torch.Tensor) -> 
     if not len(rows):
         return states.new_zeros(0, states.shape[-1])
     order = np.argsort(rows, kind="stable")
-    texts, counts = np.unique(rows, return_counts=True)
-    vectors_of_text = torch.split(vectors.to(states.dtype)[torch.from_numpy(order)], counts.tolist())
-    states_of_text, contexts = states.unbind(0), []
-    for text, attending in zip(texts.tolist(), vectors_of_text, strict=True):
-        products = (attending @ states_of_text[text].T).to(sum_dtype(states.dtype))  # (pairs, tokens)
-        attention = torch.softmax(products.masked_fill(~mask[text], -torch.inf), -1)
-        contexts.append(attention.to(states.dtype) @ states_of_text[text])
-    return torch.cat(contexts)[torch.from_numpy(np.argsort(order))]
+    starts = np.searchsorted(rows[order], np.arange(len(states)))
+    place = np.empty(len(rows), dtype=np.int64)  # of each pair among those of its text
+    place[order] = np.arange(len(rows)) - starts[rows[order]]
+    at = tuple(torch.from_numpy(axis).to(states.device) for axis in (rows, place))
+    shape = (len(states), int(place.max()) + 1, states.shape[-1])
+    lists = states.new_zeros(shape).index_put(at, vectors.to(states.dtype))  # (batch, listed, width)
+    products = torch.bmm(lists, states.transpose(1, 2)).to(sum_dtype(states.dtype))
+    attention = torch.softmax(products.masked_fill(~mask[:, None], -torch.inf), -1)
+    return torch.bmm(attention.to(states.dtype), states)[at]
 
 
 def check_mask(states: torch.Tensor, mask: torch.Tensor) -> None:

@@ -48,6 +48,25 @@ class BlockMixing:
         return unmixed.contiguous()
 
 
+def with_values(
+    targets: BatchTargets, labels: int, rows: np.ndarray, of_labels: np.ndarray, values: np.ndarray
+) -> BatchTargets:
+    """The targets over so many labels with other values of some pairs, 0 for a negative."""
+    keys = targets.rows * np.int64(labels) + targets.labels
+    changed = rows * np.int64(labels) + of_labels
+    kept = np.isin(keys, changed, invert=True)
+    positive = values > 0
+    keys = np.concatenate([keys[kept], changed[positive]])
+    order = np.argsort(keys, kind="stable")
+    new_rows, new_labels = np.divmod(keys[order], labels)
+    return replace(
+        targets,
+        starts=starts_of(new_rows, len(targets)),
+        labels=new_labels.astype(np.int32),
+        values=np.concatenate([targets.values[kept], values[positive]])[order],
+    )
+
+
 def without_pairs(
     targets: BatchTargets, columns: Columns, rows: np.ndarray, labels: np.ndarray
 ) -> tuple[BatchTargets, np.ndarray]:
