@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 DOORS = ("rows", "batch", "hidden")
 # Where activations can be mixed, and their shapes; `tailwright.encoders.mixing` says more.
 MIX_POINTS = {
+    "tokens": "(rows, tokens) ids",
     "embeddings": "(rows, tokens, width)",
     "layers": "(rows, tokens, width)",  # layer-1, layer-2, ...: after each layer of the encoder
     "output": "(rows, tokens, width) or (rows, width)",
@@ -51,7 +52,7 @@ class AugmenterCard:
     `keeps_targets` promises that a new row has the targets, ignored and excluded pairs of its source row, or
     that a changed batch keeps its targets. `needs` says what the method needs beside rows: label texts in the
     corpus, WordNet on the machine, a language model (which may be trained on the corpus from scratch).
-    `mix_points` are those of a hidden-door method: a model must have at least one of them.
+    `mix_points` are those of a method that mixes inside a forward pass: a model must have one of them.
     """
 
     name: str
@@ -63,7 +64,7 @@ class AugmenterCard:
     mix_points: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if set(self.mix_points) - MIX_POINTS.keys() or (self.door == "hidden") != bool(self.mix_points):
+        if set(self.mix_points) - MIX_POINTS.keys() or (self.door == "hidden" and not self.mix_points):
             raise ValueError(f"a hidden-door method has mix points among {tuple(MIX_POINTS)}")
         if self.door not in DOORS:
             raise ValueError(f"door must be one of {DOORS}, got {self.door!r}")
@@ -161,7 +162,10 @@ class BatchAugmenter(Augmenter):
 
 
 class HiddenAugmenter(Augmenter):
-    """A method at the hidden door: asked once before training, then of every batch for its forward passes."""
+    """A method at the hidden door: asked once before training, then of every batch for its forward passes.
+
+    One that replaces token ids, at the point `tokens`, enters at the batch door.
+    """
 
     @abstractmethod
     def prepare(self, corpus: Corpus, *, points: tuple[str, ...], seed: int = 0) -> HiddenMix:
@@ -170,12 +174,17 @@ class HiddenAugmenter(Augmenter):
         Label statistics come from the corpus's original rows alone.
         """
 
+    def start(self, epochs: int) -> int:
+        """The epoch, from 0, at which mixing begins in a training of so many."""
+        return 0
+
     def among(self, points: tuple[str, ...]) -> tuple[str, ...]:
         """Those of a network's mix points that the method can mix at; an InputError if there are none."""
         common = tuple(point for point in points if _kind_of(point) in self.card.mix_points)
         if not common:
+            needs = "; it needs the encoder in the loop (frozen=false)" * ("embeddings" not in points)
             raise InputError(
-                f"{self.card.name} mixes at {', '.join(self.card.mix_points)}",
+                f"{self.card.name} mixes at {', '.join(self.card.mix_points)}{needs}",
                 expected=f"one of the points that the network has as it is set: {', '.join(points)}",
             )
         return common

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import numpy as np
@@ -14,12 +14,20 @@ from tailwright.checks.batch_door import with_made_rows
 from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.encoders.mixing import ContextVectors, Mixing, PairMixing, ReplacedPairs, RowMixing
+from tailwright.data.text.sequences import TokenBatch
+from tailwright.encoders.mixing import (
+    ContextVectors,
+    Mixing,
+    PairMixing,
+    ReplacedPairs,
+    RowMixing,
+    TokenMixing,
+)
 from tailwright.streams import stream
 from tailwright.training.hidden_door import HiddenMix
 
 BATCHES, ROWS, TOKENS, WIDTH = 20, 16, 5, 6
-POINTS = ("embeddings", "layer-1", "output", "contexts", "hidden", "pairs")
+POINTS = ("tokens", "embeddings", "layer-1", "output", "contexts", "hidden", "pairs")
 
 
 def check_hidden_augmenter(augmenter: HiddenAugmenter) -> None:
@@ -54,6 +62,14 @@ def _passes(mix: HiddenMix, corpus: Corpus, rows: np.ndarray, number: int) -> Se
 
 def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
     targets = mixing.targets
+    if mixing.point == "tokens":
+        tokens = _tokens(len(given))
+        mixed, targets = _replaced_tokens(mixing, len(given))
+        require(np.array_equal(mixed.lengths, tokens.lengths), "it changes the length of texts")
+        require(bool(np.isin(mixed.ids, tokens.ids).all()), "it makes up tokens")
+        outer = [(row, place) for row, n in enumerate(tokens.lengths) for place in (0, n - 1)]
+        same = all(mixed.ids[place] == tokens.ids[place] for place in outer)
+        require(same, "a special token is replaced")
     require(len(targets) == len(given), "its targets are of other rows")
     valid = bool(((targets.values > 0) & (targets.values <= 1)).all())
     require(valid, "a target is not in (0, 1]")
@@ -70,6 +86,8 @@ def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
         soft = bool(((replaced.targets >= 0) & (replaced.targets <= 1)).all())
         require(soft, "the target of a replaced pair is not in [0, 1]")
         return
+    if mixing.point == "tokens":
+        return
     states, mask = _states(len(given)), torch.ones(len(given), TOKENS, dtype=torch.bool)
     kept = states.clone()
     result, _ = cast(RowMixing, mixing).activations(states, mask)
@@ -82,6 +100,19 @@ def _check_mixing(mixing: Mixing, given: BatchTargets, labels: int) -> None:
 def _states(rows: int) -> torch.Tensor:
     drawn = stream(2, "check-hidden").standard_normal((rows, TOKENS, WIDTH), dtype=np.float32)
     return torch.from_numpy(drawn)
+
+
+def _tokens(rows: int) -> TokenBatch:
+    """Texts of 2 to 16 tokens, the first and the last of which are special."""
+    lengths = 2 + np.arange(rows, dtype=np.int32) % 15
+    ids = np.arange(rows * int(lengths.max(initial=0)), dtype=np.int32).reshape(rows, -1)
+    return TokenBatch(ids, lengths)
+
+
+def _replaced_tokens(mixing: Mixing, rows: int) -> tuple[TokenBatch, BatchTargets]:
+    tokens = _tokens(rows)
+    saliency = stream(3, "check-hidden").random(tokens.ids.shape, dtype=np.float32)
+    return cast(TokenMixing, mixing).replaced_tokens(tokens, 2, lambda: saliency)
 
 
 class _Contexts:
@@ -105,6 +136,9 @@ def _same_mixing(a: Mixing | None, b: Mixing | None) -> bool:
     targets = all(np.array_equal(getattr(a.targets, name), getattr(b.targets, name)) for name in arrays)
     if a.point != b.point or not targets:
         return False
+    if a.point == "tokens":
+        (tokens, learnt), (others, of_others) = (_replaced_tokens(each, len(a.targets)) for each in (a, b))
+        return np.array_equal(tokens.ids, others.ids) and np.array_equal(learnt.values, of_others.values)
     if a.point == "pairs":
         one, other = (cast(PairMixing, mixing).replaced_pairs(_Contexts()) for mixing in (a, b))
         same = all(np.array_equal(getattr(one, n), getattr(other, n)) for n in ("rows", "labels", "targets"))
@@ -130,6 +164,17 @@ class Blend:
             return states, mask
         blended = (1 - self.share) * states + self.share * states.roll(1, 0)
         return blended, None if mask is None else mask | mask.roll(1, 0)
+
+    def replaced_tokens(
+        self, tokens: TokenBatch, specials: int, saliency: Callable[[], np.ndarray]
+    ) -> tuple[TokenBatch, BatchTargets]:
+        """Every third token is that of the row before, where both have one."""
+        if not self.share:
+            return tokens, self.targets
+        places = np.arange(tokens.ids.shape[1])
+        inner = np.minimum(tokens.lengths, np.roll(tokens.lengths, 1)) - specials // 2
+        taken = (places % 3 == specials // 2) & (places < inner[:, None])
+        return replace(tokens, ids=np.where(taken, np.roll(tokens.ids, 1, axis=0), tokens.ids)), self.targets
 
     def replaced_pairs(self, contexts: ContextVectors) -> ReplacedPairs:
         """Each learnt positive, blended with the same label's context in the row before."""

@@ -35,6 +35,7 @@ class BiLstm(nn.Module):
     """
 
     by_token: ClassVar[bool] = True
+    specials: ClassVar[int] = 0
     mix_points: ClassVar[tuple[str, ...]] = ("embeddings", "output")
 
     def __init__(

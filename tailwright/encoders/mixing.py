@@ -2,6 +2,7 @@
 
 | mix point | activations | of |
 |---|---|---|
+| `tokens` | (rows, tokens) | the ids of the tokens, before the encoder reads them |
 | `embeddings` | (rows, tokens, width) | word or token embeddings |
 | `layer-1`, `layer-2`, ... | (rows, tokens, width) | the output of that layer of the encoder |
 | `output` | (rows, tokens, width) or (rows, width) | the encoder's output |
@@ -9,14 +10,15 @@
 | `hidden` | (rows, labels, units) | the first hidden layer of a head that all labels share, likewise |
 | `pairs` | (pairs, width) | context vectors of the pairs of row and label that the mixing asks for |
 
-At every point but `pairs` a mixing maps the activations of all rows to mixed ones (`activations`), linearly,
-and the rows then learn the mixing's `targets`. At `pairs` it asks for the context vectors of some pairs, and
-says which pairs are replaced: by which vectors, with which targets (`replaced_pairs`). All other pairs stay
-as they are, and no context vector is made for them.
+At `tokens` a mixing replaces ids (`replaced_tokens`). At `pairs` it asks for the context vectors of some
+pairs, and says which pairs are replaced: by which vectors, with which targets (`replaced_pairs`). All other
+pairs stay as they are, and no context vector is made for them. At every other point it maps the activations
+of all rows to mixed ones (`activations`), linearly, and the rows then learn the mixing's `targets`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
@@ -24,6 +26,7 @@ import numpy as np
 import torch
 
 from tailwright.data.batch_targets import BatchTargets
+from tailwright.data.text.sequences import TokenBatch
 
 
 class ContextVectors(Protocol):
@@ -86,7 +89,29 @@ class PairMixing(Protocol):
         ...
 
 
-Mixing: TypeAlias = RowMixing | PairMixing
+class TokenMixing(Protocol):
+    """One batch's mixing at the point `tokens`."""
+
+    @property
+    def point(self) -> str: ...
+
+    @property
+    def targets(self) -> BatchTargets:
+        """What the rows learn before the mixing."""
+        ...
+
+    def replaced_tokens(
+        self, tokens: TokenBatch, specials: int, saliency: Callable[[], np.ndarray]
+    ) -> tuple[TokenBatch, BatchTargets]:
+        """The batch with other ids, and what its rows learn.
+
+        A text has `specials` special tokens, half of them in front. `saliency` gives (rows, tokens): how much
+        the loss of a row depends on each of its tokens, 1 for the one on which it depends most.
+        """
+        ...
+
+
+Mixing: TypeAlias = RowMixing | PairMixing | TokenMixing
 
 
 def mixed_at(

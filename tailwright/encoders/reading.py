@@ -26,6 +26,11 @@ class TextEncoder(Protocol):
     @property
     def mix_points(self) -> tuple[str, ...]: ...
 
+    @property
+    def specials(self) -> int:
+        """Special tokens of every text, half of them in front."""
+        ...
+
     def __call__(self, batch: TokenBatch, mixing: Mixing | None = None) -> Encoded: ...
 
 
@@ -56,7 +61,9 @@ class TokenReader:
 
     @property
     def mix_points(self) -> tuple[str, ...]:
-        return self.encoder.mix_points
+        """Replacing tokens takes the gradient of their embeddings, so those must be a mix point too."""
+        points = self.encoder.mix_points
+        return ("tokens", *points) if "embeddings" in points else points
 
     def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded:
         return self.encoder(self.tokens.batch(rows), mixing)

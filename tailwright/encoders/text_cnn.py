@@ -34,6 +34,7 @@ class TextCnn(nn.Module):
     """
 
     by_token: ClassVar[bool] = False
+    specials: ClassVar[int] = 0
     mix_points: ClassVar[tuple[str, ...]] = ("embeddings", "output")
 
     def __init__(self, table: np.ndarray, settings: TextCnnSettings, *, seed: int) -> None:

@@ -18,7 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from torch import nn
@@ -106,6 +106,8 @@ class TransformerEncoder(nn.Module):
     def hidden(self) -> int:
         """d, the width of a hidden state."""
         return int(self.model.config.hidden_size)
+
+    specials: ClassVar[int] = 2  # one in front of a text, one behind it
 
     @property
     def by_token(self) -> bool:

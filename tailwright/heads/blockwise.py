@@ -108,8 +108,7 @@ class BlockwiseHead(nn.Module, ABC):
             mixing = None
         loss_of_replaced = None
         if mixing is not None and mixing.point == "pairs":
-            lists = None if candidates is None else np.broadcast_to(candidates, (len(encoded), columns.count))
-            contexts = PairContexts(encoded, rows, self.tables()[0], lists)
+            contexts = self._contexts(encoded, rows, candidates)
             targets, loss_of_replaced = self._replace_pairs(encoded, rows, targets, mixing, contexts)
         elif mixing is not None and columns.per_row:
             raise ValueError(f"mixing at {mixing.point!r} needs the same labels in every row, not lists")
@@ -122,6 +121,16 @@ class BlockwiseHead(nn.Module, ABC):
         new_pass = partial(self.new_pass, batch)
         loss: torch.Tensor = LossInBlocks.apply(new_pass, wanted, block_loss, scale, *tensors)  # type: ignore[no-untyped-call]
         return loss if loss_of_replaced is None else loss + loss_of_replaced * scale
+
+    def contexts(self, encoded: Encoded, candidates: np.ndarray | None = None) -> PairContexts:
+        """The context vectors of texts under label attention."""
+        return self._contexts(encoded, self._gather(encoded, candidates), candidates)
+
+    def _contexts(self, encoded: Encoded, rows: LabelRows, candidates: np.ndarray | None) -> PairContexts:
+        lists = None
+        if candidates is not None:
+            lists = np.broadcast_to(candidates, (len(encoded), candidates.shape[-1]))
+        return PairContexts(encoded, rows, self.tables()[0], lists)
 
     @torch.no_grad()
     def logits(self, encoded: Encoded, candidates: np.ndarray | None = None) -> torch.Tensor:

@@ -63,9 +63,10 @@ class ModelCard:
             )
 
     def takes(self, method: AugmenterCard) -> bool:
-        """Whether an augmentation can enter the model, by its door and, if that is hidden, a mix point."""
-        points = set(method.mix_points)
-        return method.door in self.doors and (not points or not points.isdisjoint(self.mix_points))
+        """Whether an augmentation can enter the model: by a mix point if it names some, else by its door."""
+        if method.mix_points:
+            return not set(method.mix_points).isdisjoint(self.mix_points)
+        return method.door in self.doors
 
 
 class Model(ABC):

@@ -8,7 +8,8 @@ passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from itertools import pairwise
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,6 +27,28 @@ class HiddenMix(Protocol):
     def __call__(
         self, targets: BatchTargets, *, epoch: int, random: np.random.Generator
     ) -> Sequence[Mixing | None]: ...
+
+
+class Stretch(NamedTuple):
+    """Epochs of a training in which the same mixes are at work."""
+
+    begin: int
+    end: int
+    mixes: tuple[HiddenMix, ...]
+
+    @property
+    def name(self) -> str:
+        """Behind the name of the phase; empty for the first stretch."""
+        return f"/from-{self.begin}" if self.begin else ""
+
+
+def stretches(mixes: Sequence[tuple[int, HiddenMix]], epochs: int) -> list[Stretch]:
+    """A training of so many epochs, cut where mixes begin: each comes with the epoch at which it does."""
+    bounds = sorted({0, *(start for start, _ in mixes)})
+    return [
+        Stretch(begin, end, tuple(mix for start, mix in mixes if start <= begin))
+        for begin, end in pairwise([*bounds, epochs])
+    ]
 
 
 class HiddenDoor:

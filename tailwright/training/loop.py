@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -23,13 +23,14 @@ from torch import nn
 
 from tailwright.errors import TailwrightError
 from tailwright.progress import progress
+from tailwright.store.shared import shared, shared_folder
 from tailwright.training.batches import batch_stream
 from tailwright.training.checkpoints import Place, RunState, read_place
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Phase
 from tailwright.training.swa import Averages
 from tailwright.training.team import current_team
-from tailwright.training.weights import named_tensors, put_weights, rates_by_name, weights_of
+from tailwright.training.weights import Arrays, named_tensors, put_weights, rates_by_name, weights_of
 from tailwright.training.workplace import Workplace
 
 
@@ -56,12 +57,16 @@ def run_phases(
         optimisers = Optimisers(network, phase.plan)
         averages = Averages(phase.plan.averaging, network, optimisers.rates)
         run = RunState(Place(phase=number), network, optimisers, averages, changing)
+        begun = saved is not None
         if saved is not None:
             run.restore(saved)
             work.log("resume", phase=phase.name, epoch=run.place.epoch + 1, batch=run.place.batch)
             saved = None
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
-            _run_phase(phase, run, seed, work)
+            if phase.key is None or shared_folder() is None or begun or team.size > 1:
+                _run_phase(phase, run, seed, work)
+            else:
+                _run_phase_once(phase, phase.key, run, seed, work)
 
 
 def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
@@ -82,6 +87,23 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 work.checkpoint(run.save)
             _end_epoch(phase, run, time.monotonic() - started, work)
     put_weights(run.network, run.best or run.averages.means)
+
+
+def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: int, work: Workplace) -> None:
+    """Run a phase, or take the weights that another training has run it for."""
+
+    def trained() -> Arrays:
+        _run_phase(phase, run, seed, work)
+        return {name: array.copy() for name, array in weights_of(run.network, run.optimisers.rates).items()}
+
+    weights = shared(
+        "trained-phase",
+        key,
+        trained,
+        lambda folder, made: folder.tensors("weights", made),
+        lambda folder: folder.tensors("weights"),
+    )
+    put_weights(run.network, weights)
 
 
 def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workplace) -> None:

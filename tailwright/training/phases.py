@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -68,6 +68,13 @@ class Plan(Settings):
             precision=chosen.precision,
         )
 
+    def between(self, begin: int, end: int) -> Plan:
+        """The plan of these epochs alone."""
+        averaging = self.averaging
+        if averaging is not None:
+            averaging = replace(averaging, start=max(averaging.start - begin, 0))
+        return replace(self, epochs=end - begin, averaging=averaging)
+
     def check(self) -> None:
         for name, rate in self.rates.items():
             if rate is not None and not rate > 0:
@@ -85,8 +92,10 @@ class Phase(ABC):
         *,
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
+        key: Callable[[], str] | None = None,
     ) -> None:
-        self.name, self.rows, self.plan = name, rows, plan
+        """`key` digests all that the phase's weights depend on; trainings that share work run it once."""
+        self.name, self.rows, self.plan, self.key = name, rows, plan, key
         self._validate, self._watch = validate, watch
 
     @property

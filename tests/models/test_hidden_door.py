@@ -31,20 +31,20 @@ LSTM = {**WORDS, "hidden": 4, "layers": (6,)}
 ENCODED = {**LEARNING, "rate": 1e-3, "head_rate": 1e-2}
 SHARED = {**ENCODED, "head": "shared-mlp", "layers": (8, 4)}
 AFTER = {"output"}  # what is left of the encoder's points where it is frozen
-TOKENS = {"embeddings", "layer-1", "layer-2", "layer-3", "layer-4", "output"}
+TOKENS = {"tokens", "embeddings", "layer-1", "layer-2", "layer-3", "layer-4", "output"}
 
 # (model, settings, mix points) by name.
 CASES = {
-    "xml-cnn": ("xml-cnn", {**WORDS, "filters": 8, "bottleneck": 16}, {"embeddings", "output"}),
+    "xml-cnn": ("xml-cnn", {**WORDS, "filters": 8, "bottleneck": 16}, {"tokens", "embeddings", "output"}),
     "attentionxml flat": (
         "attentionxml",
         {**LSTM, "tree": "flat"},
-        {"embeddings", "output", "contexts", "hidden", "pairs"},
+        {"tokens", "embeddings", "output", "contexts", "hidden", "pairs"},
     ),
     "attentionxml tree": (
         "attentionxml",
         {**LSTM, "tree": "tree", "nodes": (2, 4), "beam": 2},
-        {"embeddings", "output", "pairs"},
+        {"tokens", "embeddings", "output", "pairs"},
     ),
     "roberta": ("roberta", ENCODED, TOKENS),
     "roberta frozen": ("roberta", {**ENCODED, "frozen": True}, AFTER),
@@ -144,19 +144,20 @@ def test_a_point_that_the_settings_close_is_one_line(encoder_of_four, tmp_path):
         card = AugmenterCard("words", "", "hidden", keeps_targets=True, mix_points=("embeddings",))
 
     with pytest.raises(
-        InputError, match=r"words mixes at embeddings, expected one of .* as it is set: output"
+        InputError,
+        match=r"words mixes at embeddings; it needs the encoder in the loop .*, expected .*: output",
     ):
         curve("roberta frozen", encoder_of_four, tmp_path, [OnlyEmbeddings("embeddings", 0.3)])
 
 
 def test_a_fusion_passes_the_door_on(tmp_path):
     kind = models.get("linear+xml-cnn")
-    assert set(kind.card.mix_points) == {"embeddings", "output"}
+    assert set(kind.card.mix_points) == {"tokens", "embeddings", "output"}
     blender = Blender(0.3)
     fusion = kind(settings_from(kind.Settings, {"xml_cnn": CASES["xml-cnn"][1]}))
     fusion.mixes = [blender]
     fusion.fit(tiny_corpus(32), seed=3)
-    assert blender.used <= {"embeddings", "output"}
+    assert blender.used <= {"tokens", "embeddings", "output"}
     assert blender.used
 
 

@@ -35,7 +35,7 @@ CARD = ModelCard(
     reads=("texts", "targets"),
     paper="AttentionXML: Label Tree-based Attention-Aware Deep Model for High-Performance XMTC",
     doors=("rows", "hidden"),
-    mix_points=("embeddings", "output", "contexts", "hidden", "pairs"),
+    mix_points=("tokens", "embeddings", "output", "contexts", "hidden", "pairs"),
     scores="log-odds",
 )
 

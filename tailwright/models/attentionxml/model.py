@@ -10,6 +10,7 @@ import pyarrow as pa
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.encoders.bilstm import BiLstm
+from tailwright.encoders.mixing import ContextVectors
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.label_attention import NUMBERS_A_BLOCK
 from tailwright.heads.shared_mlp import SharedMlpHead
@@ -24,7 +25,7 @@ from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.models.shared.validation import validator
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
-from tailwright.training.hidden_door import HiddenDoor
+from tailwright.training.hidden_door import Stretch
 from tailwright.training.memory import MemoryNeed
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.workplace import Workplace
@@ -95,23 +96,27 @@ class AttentionXml(TokenModel):
             return super().phases(tokens, corpus, seed=seed, work=work)
         levels = range(len(network.levels))
         corpora = [network.tree.corpus(corpus, number) for number in levels]
-        last = levels[-1]
-        return [
-            LevelPhase(
-                network,
-                tokens,
-                corpora[: number + 1],
-                Plan.of(self.settings.training, self.level_rates(number)),
-                work=work,
-                # Mixes are about labels, which are the last level.
-                door=self.hidden_door(corpus, network.mix_points, seed, work)
-                if number == last
-                else HiddenDoor(),
-                validate=self._level_validation(network, number, corpora[number]),
-                watch=self.watching(work) if number == last else dict,
-            )
-            for number in levels
-        ]
+        phases = []
+        for number in levels:
+            plan, last = Plan.of(self.settings.training, self.level_rates(number)), number == levels[-1]
+            cuts = [Stretch(0, plan.epochs, ())]
+            if last:  # mixes are about labels, which are the last level
+                cuts = self.stretches(corpus, network.mix_points, plan.epochs, seed=seed, work=work)
+            phases += [
+                LevelPhase(
+                    network,
+                    tokens,
+                    corpora[: number + 1],
+                    plan.between(stretch.begin, stretch.end),
+                    stretch,
+                    work=work,
+                    key=self.key_of(stretch, plan.epochs, corpus, seed) if last else None,
+                    validate=self._level_validation(network, number, corpora[number]),
+                    watch=self.watching(work) if last else dict,
+                )
+                for stretch in cuts
+            ]
+        return phases
 
     def _level_validation(
         self, network: TreeNetwork, number: int, corpus: Corpus
@@ -128,6 +133,11 @@ class AttentionXml(TokenModel):
         if isinstance(self.network, TokenNetwork):
             return super().ranking(texts, work, frozen=frozen)
         return LevelRanking(self.network, len(self.network.levels) - 1, self.texts.tokens(texts))
+
+    def contexts(self, texts: pa.LargeStringArray) -> ContextVectors | None:
+        if isinstance(self.network, TokenNetwork):
+            return super().contexts(texts)
+        return self.network.contexts(self.texts.tokens(texts).padded())
 
     def save(self, folder: FolderWriter) -> None:
         super().save(folder)

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from tailwright.data.text.sequences import TokenBatch, TokenRows
 from tailwright.encoders.bilstm import BiLstm
+from tailwright.encoders.mixing import ContextVectors
 from tailwright.evaluation.ranking import PADDING, TopK, top_k_of_scores
 from tailwright.heads.shared_mlp import SharedMlpHead
 from tailwright.models.attentionxml import AttentionXmlSettings
@@ -68,7 +69,7 @@ class TreeNetwork(nn.Module):
         """The mix points of the last level; rows with candidates of their own have no labels in common."""
         level = self.level(-1)
         of_head = ("pairs",) if len(self.levels) > 1 else level.mix_points
-        return (*level.encoder.mix_points, *of_head)
+        return ("tokens", *level.encoder.mix_points, *of_head)
 
     def start_from_above(self, number: int) -> None:
         """Give a level the weights of the one above, but for the attention, which is over other nodes."""
@@ -149,6 +150,14 @@ class TreeNetwork(nn.Module):
             return np.broadcast_to(np.arange(self.tree.width(number)), own.shape), own
         nodes, above = self.nodes_below(number, beam)
         return nodes, above + _log_sigmoid(level.head.logits(encoded, nodes))
+
+    def contexts(self, batch: TokenBatch) -> ContextVectors:
+        """The context vectors of the last level, where a row's labels are those below its beam."""
+        last = len(self.levels) - 1
+        level, beam = self.level(last), self.beam(last - 1, batch)
+        candidates = None if beam is None else self.nodes_below(last, beam)[0].astype(np.int64)
+        vectors: ContextVectors = level.head.contexts(level.encoder(batch), candidates)
+        return vectors
 
     def nodes_below(self, number: int, beam: TopK) -> tuple[np.ndarray, np.ndarray]:
         """(the nodes of a level below the beam, the scores of their parents), both (rows, nodes)."""

@@ -26,7 +26,7 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.models.attentionxml.network import TreeNetwork, Truth, level_name
 from tailwright.models.shared.token_network import ranked
 from tailwright.models.shared.token_phase import TokenPhase
-from tailwright.training.hidden_door import HiddenDoor
+from tailwright.training.hidden_door import HiddenDoor, Stretch
 from tailwright.training.phases import Plan
 from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
@@ -60,21 +60,24 @@ class LevelPhase(TokenPhase):
         tokens: TokenRows,
         corpora: Sequence[Corpus],
         plan: Plan,
+        stretch: Stretch,
         *,
         work: Workplace,
-        door: HiddenDoor,
+        key: Callable[[], str] | None = None,
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self.number, self.tree = len(corpora) - 1, network
         level = network.level(self.number)
         super().__init__(
-            level_name(self.number),
+            f"{level_name(self.number)}{stretch.name}",
             level,
             TokenReader(level.encoder, tokens),
             corpora[-1].train,
             plan,
-            door=door,
+            door=HiddenDoor(stretch.mixes),
+            begin=stretch.begin,
+            key=key,
             validate=validate,
             watch=watch,
         )
@@ -83,7 +86,7 @@ class LevelPhase(TokenPhase):
         self._parents: TopK | None = None
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
-        if epoch == 0 and self.number:
+        if self.begin + epoch == 0 and self.number:
             self.tree.start_from_above(self.number)
         return super().prepare(epoch, seed)
 
@@ -93,12 +96,12 @@ class LevelPhase(TokenPhase):
         if self.number == 0:
             return super().loss_of_pass(rows, targets, mixing, random)
         parents = self.parents(rows)
-        encoded = self.reader(rows, mixing)
+        encoded, learnt = self.read(rows, targets, mixing, random)
         nodes, _ = self.tree.nodes_below(self.number, parents)
         candidates = filled(nodes, self.targets.labels, random)
-        if mixing is not None and mixing.targets is not targets:
-            candidates, targets = with_positives(candidates, mixing.targets), mixing.targets
-        loss: torch.Tensor = self.network(encoded, targets, candidates=candidates, mixing=mixing)
+        if learnt is not targets:
+            candidates = with_positives(candidates, learnt)
+        loss: torch.Tensor = self.network(encoded, learnt, candidates=candidates, mixing=mixing)
         return loss
 
     def parents(self, rows: np.ndarray) -> TopK:

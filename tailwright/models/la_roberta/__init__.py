@@ -27,7 +27,7 @@ CARD = ModelCard(
     reads=("texts", "targets"),
     paper="On Data Augmentation for Extreme Multi-label Classification",
     doors=("rows", "hidden"),
-    mix_points=("embeddings", "layers", "output", "contexts", "hidden", "pairs"),
+    mix_points=("tokens", "embeddings", "layers", "output", "contexts", "hidden", "pairs"),
     scores="log-odds",
 )
 

@@ -32,7 +32,7 @@ CARD = ModelCard(
     paper="LightXML: Transformer with Dynamic Negative Sampling for High-Performance Extreme Multi-label "
     "Text Classification",
     doors=("rows", "hidden"),
-    mix_points=("embeddings", "layers", "output"),
+    mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
 )
 

@@ -20,7 +20,7 @@ CARD = ModelCard(
     reads=("texts", "targets"),
     paper="On Data Augmentation for Extreme Multi-label Classification",
     doors=("rows", "hidden"),
-    mix_points=("embeddings", "layers", "output"),
+    mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
 )
 

@@ -14,10 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.augmentation import HiddenAugmenter
+from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.sequences import TokenRows
+from tailwright.encoders.mixing import ContextVectors
 from tailwright.encoders.reading import RowReader
+from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model
 from tailwright.models.shared.memory import training_need
@@ -27,9 +30,9 @@ from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.models.shared.validation import validator
 from tailwright.progress import progress
 from tailwright.store import FolderReader, FolderWriter
-from tailwright.store.shared import shared_folder
+from tailwright.store.shared import content_key, shared_folder
 from tailwright.training.devices import device_of
-from tailwright.training.hidden_door import HiddenDoor
+from tailwright.training.hidden_door import HiddenDoor, Stretch, stretches
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
 from tailwright.training.phases import Phase, Plan
@@ -90,36 +93,62 @@ class TokenModel(Model):
     def phases(self, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace) -> Sequence[Phase]:
         """How the network is trained on the training rows, whose tokens these are."""
         phases = []
-        for stage in self.texts.stages(self.settings):
+        stages = self.texts.stages(self.settings)
+        for stage in stages:
             frozen = stage.frozen_encoder
             reader = self.reader(tokens, work, frozen=frozen)
             ranking = partial(self.ranking, work=work, frozen=frozen)
-            phases.append(
+            points = (*reader.mix_points, *self.network.mix_points)
+            plan = Plan.of(stage.training, stage.rates)
+            cuts = [Stretch(0, plan.epochs, ())]
+            if stage is stages[-1]:  # what goes before prepares the head
+                cuts = self.stretches(corpus, points, plan.epochs, seed=seed, work=work)
+            phases += [
                 TokenPhase(
-                    f"{self.card.name}{stage.name}",
+                    f"{self.card.name}{stage.name}{stretch.name}",
                     self.network,
                     reader,
                     corpus.train,
-                    Plan.of(stage.training, stage.rates),
-                    door=self.hidden_door(corpus, (*reader.mix_points, *self.network.mix_points), seed, work),
+                    plan.between(stretch.begin, stretch.end),
+                    door=HiddenDoor(stretch.mixes),
+                    begin=stretch.begin,
+                    key=self.key_of(stretch, plan.epochs, corpus, seed),
                     validate=validator(ranking, corpus, self.settings.training.metric),
                     watch=self.watching(work, frozen=frozen),
                 )
-            )
+                for stretch in cuts
+            ]
         return phases
 
     def reader(self, tokens: TokenRows, work: Workplace, *, frozen: bool = False) -> RowReader:
         """What reads rows of these tokens while the network learns."""
         return self.texts.reader(self.network.encoder, tokens, work, frozen=frozen)
 
-    def hidden_door(self, corpus: Corpus, points: tuple[str, ...], seed: int, work: Workplace) -> HiddenDoor:
-        """The hidden-door mixes of this training, each prepared for these mix points."""
+    def stretches(
+        self, corpus: Corpus, points: tuple[str, ...], epochs: int, *, seed: int, work: Workplace
+    ) -> list[Stretch]:
+        """A training of so many epochs over a network with these mix points, cut where mixes begin."""
         mixes = []
         for mix in self.mixes:
             if isinstance(mix, HiddenAugmenter):
+                start = mix.start(epochs)
+                if start >= epochs:
+                    raise InputError(
+                        f"{mix.card.name} begins after {start} epochs",
+                        expected=f"fewer than the {epochs} of the training (start_epoch, epochs)",
+                    )
                 with work.phase(mix.card.name):
-                    mixes.append(mix.prepare(corpus, points=mix.among(points), seed=seed))
-        return HiddenDoor(mixes)
+                    mixes.append((start, mix.prepare(corpus, points=mix.among(points), seed=seed)))
+        return stretches(mixes, epochs)
+
+    def key_of(self, stretch: Stretch, epochs: int, corpus: Corpus, seed: int) -> Callable[[], str] | None:
+        """Digests what the weights before the first mix depend on; trainings with other mixes begin there."""
+        if stretch.mixes or stretch.end == epochs:
+            return None
+        version = ["tailwright.training.loop", type(self).__module__]
+        return lambda: content_key(
+            code_version(version), repr(self.settings), stretch.end, seed, corpus.digest()
+        )
 
     def ranking(
         self, texts: pa.LargeStringArray, work: Workplace, *, frozen: bool = False
@@ -151,6 +180,15 @@ class TokenModel(Model):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: np.ndarray = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
         return unit
+
+    def contexts(self, texts: pa.LargeStringArray) -> ContextVectors | None:
+        """The context vectors of texts; None without label attention."""
+        if "pairs" not in self.network.mix_points:
+            return None
+        vectors: ContextVectors = self.network.head.contexts(
+            self.network.encoder(self.texts.tokens(texts).padded())
+        )
+        return vectors
 
     def save(self, folder: FolderWriter) -> None:
         self.texts.save(folder)

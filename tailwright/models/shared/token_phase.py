@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 import torch
@@ -10,8 +12,9 @@ import torch
 from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.dropout import drawing_from
-from tailwright.encoders.mixing import Mixing
-from tailwright.encoders.reading import RowReader
+from tailwright.encoders.encoded import Encoded
+from tailwright.encoders.mixing import Mixing, TokenMixing
+from tailwright.encoders.reading import RowReader, TokenReader
 from tailwright.encoders.token_batches import bucketed_order
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.training.hidden_door import HiddenDoor
@@ -20,7 +23,10 @@ from tailwright.training.weights import Arrays
 
 
 class TokenPhase(Phase):
-    """Trains a network on rows; the rows of a batch are of similar length."""
+    """Trains a network on rows; the rows of a batch are of similar length.
+
+    Where mixes begin later, a training is cut into several phases; `begin` is the epoch at which this starts.
+    """
 
     def __init__(
         self,
@@ -31,16 +37,18 @@ class TokenPhase(Phase):
         plan: Plan,
         *,
         door: HiddenDoor | None = None,
+        begin: int = 0,
+        key: Callable[[], str] | None = None,
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        super().__init__(name, len(data), plan, validate=validate, watch=watch)
+        super().__init__(name, len(data), plan, validate=validate, watch=watch, key=key)
         self.network, self.reader, self.targets = network, reader, TargetRows(data)
-        self.door = door or HiddenDoor()
+        self.door, self.begin = door or HiddenDoor(), begin
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
         order = bucketed_order(self.reader.lengths, self.plan.batch, seed, self.name, epoch)
-        return {"order": order, "epoch": np.array([epoch])}
+        return {"order": order, "epoch": np.array([self.begin + epoch])}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
         targets = self.targets(rows)
@@ -53,7 +61,42 @@ class TokenPhase(Phase):
         self, rows: np.ndarray, targets: BatchTargets, mixing: Mixing | None, random: np.random.Generator
     ) -> torch.Tensor:
         """The loss of one forward pass of a batch."""
-        encoded = self.reader(rows, mixing)
-        learnt = targets if mixing is None else mixing.targets
+        encoded, learnt = self.read(rows, targets, mixing, random)
         loss: torch.Tensor = self.network(encoded, learnt, mixing=mixing)
         return loss
+
+    def read(
+        self, rows: np.ndarray, targets: BatchTargets, mixing: Mixing | None, random: np.random.Generator
+    ) -> tuple[Encoded, BatchTargets]:
+        """The rows as the encoder reads them, and what they learn."""
+        if mixing is None or mixing.point != "tokens":
+            return self.reader(rows, mixing), targets if mixing is None else mixing.targets
+        assert isinstance(self.reader, TokenReader)  # no other has that mix point
+        encoder, batch = self.reader.encoder, self.reader.tokens.batch(rows)
+        replaced, learnt = cast(TokenMixing, mixing).replaced_tokens(
+            batch, encoder.specials, lambda: self.saliency(rows, targets, random)
+        )
+        return encoder(replaced), learnt
+
+    def saliency(self, rows: np.ndarray, targets: BatchTargets, random: np.random.Generator) -> np.ndarray:
+        """(rows, tokens): the size of the gradient of each embedding, beside the largest of its row."""
+        leaf = _Leaf(targets)
+        loss = self.loss_of_pass(rows, targets, leaf, random)
+        (gradient,) = torch.autograd.grad(loss, leaf.embeddings)
+        sizes = gradient.square().mean(-1).sqrt()  # (rows, tokens)
+        return (sizes / sizes.amax(1, keepdim=True).clamp_min(1e-30)).cpu().numpy()
+
+
+@dataclass(eq=False)
+class _Leaf:
+    """Mixes nothing, and holds the embeddings of a pass as a leaf that collects a gradient."""
+
+    targets: BatchTargets
+    point: str = "embeddings"
+    embeddings: list[torch.Tensor] = field(default_factory=list)
+
+    def activations(
+        self, states: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        self.embeddings = [states.detach().requires_grad_()]
+        return self.embeddings[0], mask

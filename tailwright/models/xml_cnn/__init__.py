@@ -19,7 +19,7 @@ CARD = ModelCard(
     reads=("texts", "targets"),
     paper="Deep Learning for Extreme Multi-label Text Classification",
     doors=("rows", "hidden"),
-    mix_points=("embeddings", "output"),
+    mix_points=("tokens", "embeddings", "output"),
     scores="log-odds",
 )
 
