@@ -233,8 +233,8 @@ def converted(name: str, value: Any, kind: Any) -> Any:
             return None
         return _first_that_fits(name, value, [option for option in options if option is not type(None)])
     if kind is bool:
-        if str(value).lower() in {"true", "false"}:
-            return str(value).lower() == "true"
+        if str(value).lower() in {"true", "false", "on", "off"}:
+            return str(value).lower() in {"true", "on"}
         raise _wrong(name, value, _NAME_OF_TYPE[bool])
     if typing.get_origin(kind) is typing.Literal:
         if value in typing.get_args(kind):
