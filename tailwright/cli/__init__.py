@@ -14,6 +14,7 @@ from tailwright.cli import (
     convert,
     demo,
     evaluate,
+    explain_mix,
     graph,
     inspect,
     methods,
@@ -46,6 +47,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("graph")(graph.graph)
+app.command("explain-mix")(explain_mix.explain_mix)
 app.command("study")(study.study)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
