@@ -26,10 +26,10 @@ from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.study.compare.comparisons import compare_all
 from tailwright.study.plan.cells import Cell
-from tailwright.study.report import explorer, write_report, writing
+from tailwright.study.report import explorer, writing
 from tailwright.study.report.explorer import SHOWN, explorer_section
 from tailwright.study.report.metrics import metrics_section, verdicts
-from tailwright.study.report.writing import picked_outcomes
+from tailwright.study.report.writing import picked_outcomes, write_report
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import Outcome
 
