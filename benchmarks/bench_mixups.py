@@ -1,7 +1,7 @@
 """What each mixup costs: seconds of an epoch and peak memory, beside an epoch without any.
 
-    .venv/bin/python benchmarks/bench_mixups.py [--rows 400] [--models attentionxml la-roberta]
-        [--encoder minilm] [--tokens 128] [--repeats 3] [--threads 2] [--quick]
+    .venv/bin/python benchmarks/bench_mixups.py [--rows 96] [--models attentionxml la-roberta]
+        [--encoder minilm] [--tokens 128] [--repeats 2] [--threads 2] [--quick]
 
 All ways train the same network with the same batches on rows of wikispeedia-links, in turn in one process;
 each is measured in its second epoch and later. `la-roberta` has its encoder in the loop, so that all of them
@@ -100,17 +100,17 @@ def peak_mb(case: str, way: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=400)
+    parser.add_argument("--rows", type=int, default=96)
     parser.add_argument("--models", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--tokens", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="a minute, to see that all of it runs")
     parser.add_argument("--one", nargs=2, metavar=("MODEL", "WAY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.quick:
-        options.rows, options.tokens, options.repeats = 64, 32, 1
+        options.rows, options.tokens, options.repeats = 16, 16, 1
     torch.set_num_threads(options.threads)
     corpus = some_rows(options.rows, labels="all", dataset=DATASET)
     if options.one:
