@@ -11,6 +11,7 @@ processes learn what one learns with micro-batches of the size of their shares.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -31,12 +32,15 @@ from tailwright.training.team import current_team
 from tailwright.training.weights import named_tensors, put_weights, rates_by_name, weights_of
 from tailwright.training.workplace import Workplace
 
+log = logging.getLogger(__name__)
+
 
 def run_phases(
     network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
 ) -> None:
     """Train the network through all phases, in place; it ends in evaluation mode."""
     work = work or Workplace()
+    _say_what_is_never_averaged(phases, work)
     _start_alike(network)
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
@@ -54,6 +58,20 @@ def run_phases(
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
             _run_phase(phase, run, seed, work)
     network.eval()
+
+
+def _say_what_is_never_averaged(phases: Sequence[Phase], work: Workplace) -> None:
+    """One line if a phase is to average its weights from an epoch on that it does not reach."""
+    late = {}
+    for phase in phases:
+        averaging, epochs = phase.plan.averaging, phase.plan.epochs
+        if averaging is not None and averaging.start >= epochs:
+            late[phase.name] = f"{phase.name} (average_from {averaging.start}, epochs {epochs})"
+    if late:
+        problem = f"weights are never averaged in {', '.join(late.values())}: epochs are counted from 0"
+        work.log("warning", phases=list(late), problem=problem)
+        if current_team().leads:
+            log.warning("%s", problem)
 
 
 def _start_alike(network: nn.Module) -> None:
