@@ -44,11 +44,17 @@ def word_vectors(vocabulary: pa.LargeStringArray, width: int, source: str, *, se
 
 
 def word_table(
-    words: WordVocabulary, width: int, source: str, *, pad: bool = False, seed: int = 0
+    words: WordVocabulary,
+    width: int,
+    source: str,
+    *,
+    spread: float = 1.0,
+    pad: bool = False,
+    seed: int = 0,
 ) -> np.ndarray:
     """(ids, width) float32: the initial vector of each word id: padding is zero, the unknown word is drawn.
 
-    Vectors from the table are not scaled; others are uniform in (-1, 1). A table that is narrower than
+    Vectors from the table are not scaled; others are uniform up to `spread`. A table that is narrower than
     `width` is refused, as the drawn rest would outweigh it, unless it is to be filled up with `pad`.
 
     >>> table = word_table(WordVocabulary.build(["red hat"]), 3, "random")
@@ -56,7 +62,7 @@ def word_table(
     ((4, 3), [0.0, 0.0, 0.0])
     """
     drawn = stream(seed, "word-table").random((words.size, width), dtype=np.float32)
-    table = 2 * drawn - 1
+    table = np.float32(spread) * (2 * drawn - 1)
     if source != "random":
         places, known = _known(words.vocabulary, width, source)
         if known.shape[1] < width and not pad:

@@ -218,3 +218,13 @@ def test_a_word_table_is_known_vectors_as_they_are_and_uniform_ones(tmp_path):
     assert -1 <= many.min() < -0.99
     assert 0.99 < many.max() <= 1
     assert abs(many.mean()) < 0.01
+
+
+def test_random_vectors_of_a_word_table_are_scaled_by_their_spread_and_known_ones_are_not(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("hat 3 4\n")
+    vocabulary = WordVocabulary.build(["hat shoe"])
+    wide, narrow = (word_table(vocabulary, 2, str(path), spread=spread) for spread in (1.0, 0.25))
+    np.testing.assert_array_equal(wide[2], [3, 4])
+    np.testing.assert_array_equal(narrow[2], [3, 4])
+    np.testing.assert_array_equal(narrow[[1, 3]], wide[[1, 3]] / 4)

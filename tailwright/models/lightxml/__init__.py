@@ -50,6 +50,10 @@ class LightXmlSettings(Settings):
     groups: Literal["auto", "flat", "grouped"] = setting(
         "auto", "whether labels are scored flat or in groups; auto: in groups above 32,768 labels"
     )
+    start_bias: Literal["random", "zero", "log-odds"] = setting(
+        "log-odds",
+        "what biases start at: the log-odds of labels, or groups, among the rows; random: the paper's",
+    )
     drop: float = setting(0.5, "dropout on the feature of a text", least=0, below=1)
     top_groups: int = setting(10, "grouped: groups whose labels a text is scored against", least=1)
     hidden: int = setting(300, "grouped: width of label vectors", least=1)
