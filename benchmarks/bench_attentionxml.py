@@ -91,8 +91,9 @@ def settings_of_ours(asked: dict[str, Any]) -> dict[str, Any]:
 
 def hand_over(corpus: Corpus, asked: dict[str, Any]) -> None:
     """What both sides read."""
-    from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings, word_table
+    from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
     from tailwright.data.text.words import split_words
+    from tailwright.pretrained.word_vectors import word_table
 
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -195,7 +196,7 @@ def main() -> None:
     parser.add_argument("--max-length", type=int, default=128)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--layers", type=int, nargs="+", default=[256])
-    parser.add_argument("--vectors", default="random", help="or glove, or a file")
+    parser.add_argument("--vectors", default="random", help="or spacy, or a file; of the width")
     parser.add_argument("--width", type=int, default=300)
     parser.add_argument("--fixed-words", action="store_false", dest="learn_words")
     parser.add_argument("--rate", type=float, default=1e-3)

@@ -30,7 +30,7 @@ from tailwright.streams import stream
 class BiLstm(nn.Module):
     """Rows of word ids to a state a word: (rows, words, 2 hidden).
 
-    `table` (ids, width) float32 holds the word vectors to start from (`data.text.word_vectors.word_table`).
+    `table` (ids, width) float32 holds the word vectors to start from (`pretrained.word_vectors.word_table`).
     Weights are drawn as torch draws them, from the stream `name`.
     """
 

@@ -13,7 +13,13 @@ class WordSettings(Settings):
     """How texts are read as words out of a table of vectors."""
 
     width: int = setting(300, "numbers a word vector", least=1)
-    vectors: str = setting("random", "what word vectors start from: random, glove or a file")
+    vectors: str = setting(
+        "random", "what word vectors start from: random, spacy (300), wordllama (256), glove (50) or a file"
+    )
+    pad_vectors: bool = setting(
+        False, "whether vectors narrower than width are filled up with random numbers, not refused"
+    )
+    spread: float = setting(1.0, "random word vectors are uniform up to this, above and below 0", above=0)
     learn_words: bool = setting(True, "whether word vectors are trained too")
     max_length: int = setting(500, "words of a text that are read", least=1)
     min_count: int = setting(1, "texts that a word must be in", least=1)

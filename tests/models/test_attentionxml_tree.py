@@ -18,6 +18,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.data.text.sequences import TokenBatch
+from tailwright.errors import InputError
 from tailwright.models.attentionxml import AttentionXmlSettings
 from tailwright.models.attentionxml.model import AttentionXml
 from tailwright.models.attentionxml.network import TreeNetwork, log_odds
@@ -28,7 +29,7 @@ from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tiny_attentionxml import TREE, fitted, of_epochs
+from tiny_attentionxml import FLAT, TREE, fitted, of_epochs
 
 LEAVES = np.array([0, 3, 1, 2, 0, 3, 1, 2, 0], dtype=np.int32)  # of 9 labels, in 4 clusters
 TREE_OF_9 = LabelLevels((2, 4), LEAVES)
@@ -235,3 +236,44 @@ def test_what_is_watched_is_asked_of_the_labels_alone(tmp_path):
     plain = fitted(of_epochs(TREE, 1))
     found, wanted = (weights_of(one.network) for one in (model, plain))
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+
+
+def test_each_level_has_epochs_and_a_start_of_averages_of_its_own(tmp_path, caplog):
+    settings = replace(TREE, level_epochs=(1, 3, 2), level_average_from=(0, 1, 2))
+    fitted(settings, Workplace(tmp_path))
+    epochs = [
+        line for line in (tmp_path / "log.jsonl").read_text().splitlines() if '"event": "epoch"' in line
+    ]
+    assert [sum(f'"phase": "level-{n}"' in line for line in epochs) for n in (1, 2, 3)] == [1, 3, 2]
+    assert caplog.messages == [
+        "weights are never averaged in level-3 (average_from 2, epochs 2): epochs are counted from 0"
+    ]
+
+
+def test_without_lists_every_level_is_trained_like_the_others():
+    same = replace(TREE, level_epochs=(2, 2, 2), level_average_from=(0, 0, 0))
+    found, wanted = (weights_of(fitted(settings).network) for settings in (same, TREE))
+    assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+
+
+def test_a_level_that_averages_is_counted_in_the_memory():
+    corpus = tiny_corpus(60)
+    needs = []
+    for starts in ((), (0, 0, 0)):
+        plain = replace(TREE, training=replace(TREE.training, average_from=None), level_average_from=starts)
+        model = fitted(plain)
+        needs.append(model.memory_need(model.texts.tokens(corpus.train.texts), corpus))
+    assert needs[0].items["averaged weights"] == 0 < needs[1].items["averaged weights"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (replace(TREE, level_epochs=(1, 2)), "level_epochs has 2 numbers, expected 3, one for each level"),
+        (replace(TREE, level_average_from=(1,)), "level_average_from has 1 number, expected 3, one for each"),
+        (replace(FLAT, level_epochs=(1,)), "level_epochs has 1 number, expected none: there is no tree"),
+    ],
+)
+def test_a_list_by_level_of_another_length_is_refused_in_one_line(settings, message):
+    with pytest.raises(InputError, match=message):
+        fitted(settings)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tiny_encoders import READING, save_reader
 
+import tailwright as tw
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
+from tailwright.data.dataset import Dataset, Origin
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import InputError
 from tailwright.heads.dense import DenseHead
@@ -20,6 +23,7 @@ from tailwright.models.lightxml.model import LightXml
 from tailwright.models.lightxml.network import GroupedHead
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
+from tailwright.training.workplace import Workplace
 
 GROUPED = {"groups": "grouped", "top_groups": 2, "hidden": 16, "leaf": 3}
 
@@ -44,6 +48,41 @@ def test_on_frozen_features_it_passes_the_checks(encoder, form):
 @pytest.mark.parametrize("form", [{"groups": "flat"}, GROUPED], ids=["flat", "grouped"])
 def test_with_its_encoder_it_passes_the_checks(encoder, form):
     check_model("lightxml", {"encoder": encoder, **READING, **form})
+
+
+def started(encoder: str, folder: Path, corpus: tw.Corpus, **settings) -> LightXml:
+    """A model as it is before its first step."""
+    model = LightXml(settings_from(LightXmlSettings, {"encoder": encoder, **settings}))
+    model._features = folder
+    model.build(corpus, seed=0, work=Workplace())
+    return model
+
+
+def test_biases_start_at_the_log_odds_of_labels_at_zero_or_as_the_paper_draws_them(encoder, tmp_path):
+    corpus = tiny_corpus()
+    bias = {
+        start: started(encoder, tmp_path, corpus, start_bias=start).network.head.bias.detach().numpy()
+        for start in ("log-odds", "zero", "random")
+    }
+    wanted = (corpus.labels.counts + 0.5) / (len(corpus.train) + 1)
+    np.testing.assert_allclose(1 / (1 + np.exp(-bias["log-odds"])), wanted, rtol=1e-5)
+    assert not bias["zero"].any()
+    assert 0 < np.abs(bias["random"]).max() <= (5 * 32) ** -0.5
+
+
+def test_in_groups_biases_start_at_the_log_odds_of_the_groups_among_original_rows(encoder, tmp_path):
+    corpus = tiny_corpus()
+    model = started(encoder, tmp_path, corpus, start_bias="log-odds", **GROUPED)
+    dense = corpus.train.targets.toarray() > 0
+    rows = [dense[:, model.groups.of_label == group].any(axis=1).sum() for group in range(model.groups.count)]
+    wanted = (np.array(rows) + 0.5) / (len(corpus.train) + 1)
+    bias = model.network.head.recall.bias.detach().numpy()
+    np.testing.assert_allclose(1 / (1 + np.exp(-bias)), wanted, rtol=1e-5)
+    made = replace(corpus.train.take(np.arange(5)), origin=Origin.made_by("toy", np.arange(5)))
+    grown = replace(corpus, train=Dataset.concat([corpus.train, made]))
+    again = started(encoder, tmp_path, grown, start_bias="log-odds", **GROUPED)
+    assert np.array_equal(again.groups.of_label, model.groups.of_label)
+    assert np.array_equal(again.network.head.recall.bias.detach().numpy(), bias)
 
 
 def test_flat_scores_are_one_linear_layer_over_the_first_tokens_of_five_states(encoder):

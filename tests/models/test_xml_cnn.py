@@ -21,6 +21,19 @@ def test_it_passes_the_checks():
     check_model("xml-cnn", SMALL)
 
 
+def test_biases_start_at_the_log_odds_of_labels_at_zero_or_at_random():
+    corpus, bias = tiny_corpus(), {}
+    for start in ("log-odds", "zero", "random"):
+        small = {"width": 8, "filters": 4, "bottleneck": 16, "start_bias": start}
+        model = XmlCnn(settings_from(XmlCnnSettings, small))
+        model.build(corpus, seed=0, work=Workplace())
+        bias[start] = weights_of(model.network)["head.bias"]
+    wanted = (corpus.labels.counts + 0.5) / (len(corpus.train) + 1)
+    np.testing.assert_allclose(1 / (1 + np.exp(-bias["log-odds"])), wanted, rtol=1e-5)
+    assert not bias["zero"].any()
+    assert 0 < np.abs(bias["random"]).max() <= 16**-0.5
+
+
 @pytest.mark.parametrize("learn_words", [True, False])
 def test_word_vectors_are_trained_if_asked(learn_words):
     small = {"epochs": 1, "width": 8, "filters": 4, "bottleneck": 8, "learn_words": learn_words}

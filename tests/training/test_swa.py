@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tailwright.streams import stream
 from tailwright.training.loop import run_phases
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averages, Averaging
+from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
 import tiny_team
@@ -130,6 +133,29 @@ def test_a_phase_that_ends_before_averaging_starts_keeps_its_weights():
     network = Network()
     run_phases(network, [Walk(network, plan(averaging=Averaging(3, 1)))], seed=0)
     np.testing.assert_allclose(network.dense.detach().numpy(), -0.6, atol=1e-5)
+
+
+def warnings_of(folder: Path, averagings: list[Averaging | None], caplog) -> tuple[list[str], list[str]]:
+    """What is said of three epochs of phases, and what the log of the fit holds."""
+    network = Network()
+    phases = [Walk(network, plan(averaging=averaging)) for averaging in averagings]
+    for number, phase in enumerate(phases):
+        phase.name = f"walk-{number}"
+    with caplog.at_level(logging.WARNING):
+        run_phases(network, phases, seed=0, work=Workplace(folder))
+    events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return caplog.messages, [event["problem"] for event in events if event["event"] == "warning"]
+
+
+def test_phases_that_end_before_averaging_starts_are_said_in_one_line(tmp_path, caplog):
+    said, logged = warnings_of(tmp_path, [Averaging(3, 1), Averaging(2, 1), None, Averaging(9, 1)], caplog)
+    late = "walk-0 (average_from 3, epochs 3), walk-3 (average_from 9, epochs 3)"
+    assert said == [f"weights are never averaged in {late}: epochs are counted from 0"]
+    assert logged == said
+
+
+def test_nothing_is_said_where_the_last_epoch_is_averaged_or_none_is_asked_for(tmp_path, caplog):
+    assert warnings_of(tmp_path, [Averaging(2, 1), Averaging(0, 1), None], caplog) == ([], [])
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 9, 16])

@@ -49,7 +49,9 @@ class AstecSettings(Settings):
     """What can be set of astec; the defaults are those of the paper's code for LF-AmazonTitles-131K."""
 
     width: int = setting(300, "dimensions of the word vectors", least=1)
-    vectors: str = setting("random", "what word vectors start from: random, glove, or a path to a table")
+    vectors: str = setting(
+        "random", "what word vectors start from: random, spacy, wordllama, glove, or a path to a table"
+    )
     min_count: int = setting(1, "texts that a word must be in", least=1)
     learners: int = setting(1, "networks whose scores are added up; the paper's tables have 3", least=1)
     batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)

@@ -12,7 +12,6 @@ from torch import nn
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
-from tailwright.data.text.vocabulary import word_vectors
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.evaluation.ranking import TopK
@@ -24,6 +23,7 @@ from tailwright.models.astec import CARD, AstecSettings
 from tailwright.models.astec.network import AstecNetwork
 from tailwright.models.astec.phases import AstecRows, LearnerTraining
 from tailwright.models.shared.text_blocks import text_blocks
+from tailwright.pretrained.word_vectors import word_vectors
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases

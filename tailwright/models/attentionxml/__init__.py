@@ -20,7 +20,7 @@ defaults are half as wide and read 128 words. docs/long-texts.md says what a row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tailwright.encoders.settings import BiLstmSettings, WordSettings
@@ -68,6 +68,12 @@ class AttentionXmlSettings(Settings):
         TrainingSettings(epochs=15, batch=40, clip="adaptive", average_from=4, average_every=20),
         "how it is trained",
     )
+    level_epochs: tuple[int, ...] = setting(
+        (), "epochs of each level of a tree, from the top to the labels; none given: epochs for all", least=1
+    )
+    level_average_from: tuple[int, ...] = setting(
+        (), "average_from of each level of a tree, in that order; none given: average_from for all", least=0
+    )
 
     def check(self) -> None:
         if not self.layers:
@@ -79,6 +85,34 @@ class AttentionXmlSettings(Settings):
     def as_tree(self, labels: int) -> bool:
         """Whether that many labels are put into a tree."""
         return self.tree == "tree" or (self.tree == "auto" and labels > MOST_FLAT_LABELS)
+
+    def check_levels(self, levels: int) -> None:
+        """Refuse lists by level that are not as long as there are levels; a flat network has none.
+
+        >>> AttentionXmlSettings(level_epochs=(5, 10)).check_levels(3)
+        Traceback (most recent call last):
+        ...
+        tailwright.errors.InputError: level_epochs has 2 numbers, expected 3, one for each level of the tree
+        """
+        for name in ("level_epochs", "level_average_from"):
+            given = len(getattr(self, name))
+            if given and given != levels:
+                wanted = f"{levels}, one for each level of the tree" if levels else "none: there is no tree"
+                raise InputError(f"{name} has {given} number{'s' * (given > 1)}", expected=wanted)
+
+    def level_training(self, number: int) -> TrainingSettings:
+        """How a level of the tree is trained.
+
+        >>> chosen = AttentionXmlSettings(level_epochs=(5, 10)).level_training(1)
+        >>> chosen.epochs, chosen.average_from
+        (10, 4)
+        """
+        chosen = self.training
+        if self.level_epochs:
+            chosen = replace(chosen, epochs=self.level_epochs[number])
+        if self.level_average_from:
+            chosen = replace(chosen, average_from=self.level_average_from[number])
+        return chosen
 
     def nodes_of(self, labels: int) -> tuple[int, ...]:
         """The clusters of each level above that many labels; none where all fit into one.

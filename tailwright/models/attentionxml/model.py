@@ -42,13 +42,14 @@ class AttentionXml(TokenModel):
     network: TokenNetwork | TreeNetwork
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        chosen, tree = self.settings, None
-        if chosen.as_tree(len(corpus.labels)):
-            nodes = chosen.nodes_of(len(corpus.labels))
+        chosen, tree, labels = self.settings, None, len(corpus.labels)
+        nodes = chosen.nodes_of(labels) if chosen.as_tree(labels) else None
+        chosen.check_levels(0 if nodes is None else len(nodes) + 1)
+        if nodes is not None:
             with work.phase("tree", nodes=list(nodes)):
                 tree = label_levels(corpus, nodes, min_count=chosen.words.min_count, seed=seed)
         self.texts, table = WordTexts.of(chosen.words, corpus.train.texts, seed=seed, work=work)
-        self.network = self._network(tree, table, len(corpus.labels), seed)
+        self.network = self._network(tree, table, labels, seed)
 
     def _network(
         self, tree: LabelLevels | None, table: np.ndarray, labels: int, seed: int
@@ -82,7 +83,13 @@ class AttentionXml(TokenModel):
         batch = self.batch_bytes(min(training.micro_batch or training.batch, len(tokens)), tokens)
         validates, levels = bool(corpus.valid), range(len(self.network.levels))
         needs = [
-            training_need(self.network, self.level_rates(level), training, batch=batch, validates=validates)
+            training_need(
+                self.network,
+                self.level_rates(level),
+                self.settings.level_training(level),
+                batch=batch,
+                validates=validates,
+            )
             for level in levels
         ]
         # Tables of words below the first level are zeros until their level begins, which take no memory yet.
@@ -98,7 +105,8 @@ class AttentionXml(TokenModel):
         corpora = [network.tree.corpus(corpus, number) for number in levels]
         phases = []
         for number in levels:
-            plan, last = Plan.of(self.settings.training, self.level_rates(number)), number == levels[-1]
+            plan = Plan.of(self.settings.level_training(number), self.level_rates(number))
+            last = number == levels[-1]
             cuts = [Stretch(0, plan.epochs, ())]
             if last:  # mixes are about labels, which are the last level
                 cuts = self.stretches(corpus, network.mix_points, plan.epochs, seed=seed, work=work)

@@ -2,7 +2,7 @@
 
 After "LightXML: Transformer with Dynamic Negative Sampling for High-Performance Extreme Multi-label Text
 Classification", whose flat form is also the classifier of XDA. The feature of a text is five states side by
-side, half of it dropped in training.
+side, of which dropout leaves a part out in training.
 
 | form | head |
 |---|---|
@@ -11,8 +11,9 @@ side, half of it dropped in training.
 
 The paper's settings are in configs/lightxml-flat.toml and configs/lightxml-grouped.toml. The defaults differ
 where few epochs on a CPU ask for it: the head learns faster than the encoder, rates fall to zero instead of
-weights being averaged, and `epsilon` is 1e-8. With the paper's 1e-6 and a loss that is a mean over all
-labels, the gradients of a rare label are below it, so that label hardly moves.
+weights being averaged, biases start at the log-odds of labels, less of the feature is dropped, and `epsilon`
+is 1e-8. With the paper's 1e-6 and a loss that is a mean over all labels, the gradients of a rare label are
+below it, so that label hardly moves. docs/results/long-text.md has what was measured.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ class LightXmlSettings(Settings):
     groups: Literal["auto", "flat", "grouped"] = setting(
         "auto", "whether labels are scored flat or in groups; auto: in groups above 32,768 labels"
     )
-    drop: float = setting(0.5, "dropout on the feature of a text", least=0, below=1)
+    start_bias: Literal["random", "zero", "log-odds"] = setting(
+        "log-odds",
+        "what biases start at: the log-odds of labels, or groups, among the rows; random, the paper's; zero",
+    )
+    drop: float = setting(0.2, "dropout on the feature of a text; the paper's is 0.5", least=0, below=1)
     top_groups: int = setting(10, "grouped: groups whose labels a text is scored against", least=1)
     hidden: int = setting(300, "grouped: width of label vectors", least=1)
     leaf: int | None = setting(

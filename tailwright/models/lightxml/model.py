@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.lightxml import CARD, LightXmlSettings
 from tailwright.models.lightxml.network import GroupedHead, LabelGroups, label_groups
+from tailwright.models.shared.start import start_biases
 from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
@@ -34,7 +36,15 @@ class LightXml(TokenModel):
                 self.groups = LabelGroups(label_groups(corpus.train, chosen.top_groups, chosen.leaf, seed))
         self.texts = TransformerTexts.of(chosen.transformer, "first-of-five", self._features, work)
         encoder = self.texts.encoder
-        self.network = TokenNetwork(encoder, self._head(len(corpus.labels), encoder.width, seed), chosen.drop)
+        head = self._head(len(corpus.labels), encoder.width, seed)
+        if isinstance(head, GroupedHead):
+            groups = head.groups
+            of_groups = BatchTargets.of(corpus.train.originals()).of_groups(groups.of_label, groups.count)
+            counts = np.bincount(of_groups.labels, minlength=groups.count)
+            start_biases(head.recall.bias, chosen.start_bias, corpus, counts)
+        else:
+            start_biases(head.bias, chosen.start_bias, corpus)
+        self.network = TokenNetwork(encoder, head, chosen.drop)
 
     def _head(self, labels: int, width: int, seed: int) -> DenseHead | GroupedHead:
         if self.groups is None:

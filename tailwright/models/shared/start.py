@@ -10,7 +10,7 @@ be found. Not from a paper; docs/results/long-text.md says what it gains.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -21,18 +21,24 @@ from tailwright.encoders.frozen_features import TOKENS_A_PASS
 from tailwright.encoders.token_batches import chunks, put_back
 from tailwright.encoders.transformer import TransformerEncoder
 
+BiasStart: TypeAlias = Literal["random", "zero", "log-odds"]
+
 
 @torch.no_grad()
-def start_biases(bias: Any, start: Literal["zero", "log-odds"], corpus: Corpus) -> None:
+def start_biases(bias: Any, start: BiasStart, corpus: Corpus, counts: np.ndarray | None = None) -> None:
     """Fill a bias a label, or one for all, with zeros, or with the log-odds of a label on a row.
 
-    One bias for all starts at the log-odds of the mean label. Half a row more with the label and half a row
-    more without keep labels without rows finite.
+    With "random" it stays as the head drew it. `counts` are the original rows of each label, or of each group
+    where a head scores groups. One bias for all starts at the log-odds of the mean label. Half a row more
+    with the label and half a row more without keep labels without rows finite.
     """
+    if start == "random":
+        return
     if start == "zero":
         nn.init.zeros_(bias)
         return
-    rows, counts = len(corpus.train.originals()), corpus.labels.counts
+    rows = len(corpus.train.originals())
+    counts = corpus.labels.counts if counts is None else counts
     if len(bias) == 1 and len(counts):
         counts = counts.mean(keepdims=True)
     bias.copy_(torch.from_numpy(np.log((counts + 0.5) / (rows - counts + 0.5)).astype(np.float32)))

@@ -14,13 +14,14 @@ from tailwright.code_version import code_version
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.huggingface import HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenRows
-from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings, word_table
+from tailwright.data.text.vocabulary import WordVocabulary, WordVocabularySettings
 from tailwright.encoders.frozen_features import frozen_features
 from tailwright.encoders.reading import FeatureReader, RowReader, TextEncoder, TokenReader
 from tailwright.encoders.settings import TransformerSettings, WordSettings
 from tailwright.encoders.transformer import Kind, TransformerEncoder
 from tailwright.models.shared.memory import reading_bytes, scoring_bytes, transformer_bytes
 from tailwright.models.shared.token_network import TOKENS_A_PASS
+from tailwright.pretrained.word_vectors import word_table
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
 from tailwright.training.settings import TrainingSettings
@@ -68,7 +69,7 @@ class WordTexts:
         with work.phase("words"):
             kept = WordVocabularySettings(settings.vocabulary, settings.min_count)
             words = WordVocabulary.build(texts, kept)
-            table = word_table(words, settings.width, settings.vectors, seed=seed)
+            table = word_table(words, settings.width, settings.vectors, pad=settings.pad_vectors, seed=seed)
         return WordTexts(words, settings.max_length), table
 
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:

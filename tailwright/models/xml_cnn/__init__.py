@@ -7,6 +7,7 @@ bottleneck scores every label; binary cross-entropy over all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tailwright.encoders.settings import TextCnnSettings, WordSettings
 from tailwright.models import ModelCard
@@ -30,5 +31,8 @@ class XmlCnnSettings(Settings):
 
     words: WordSettings = setting(WordSettings(), "the words")
     cnn: TextCnnSettings = setting(TextCnnSettings(), "the encoder")
+    start_bias: Literal["random", "zero", "log-odds"] = setting(
+        "random", "what output biases start at: random, zero, or the log-odds of each label among the rows"
+    )
     rate: float = setting(1e-3, "learning rate", above=0)
     training: TrainingSettings = setting(TrainingSettings(), "how it is trained")

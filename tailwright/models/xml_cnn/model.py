@@ -10,6 +10,7 @@ from tailwright.encoders.text_cnn import TextCnn
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.shared.memory import FLOAT
+from tailwright.models.shared.start import start_biases
 from tailwright.models.shared.texts import WordTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
@@ -29,6 +30,7 @@ class XmlCnn(TokenModel):
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         self.texts, table = WordTexts.of(self.settings.words, corpus.train.texts, seed=seed, work=work)
         self.network = self._network(table, len(corpus.labels), seed)
+        start_biases(self.network.head.bias, self.settings.start_bias, corpus)
 
     def rebuild(self, folder: FolderReader, labels: int) -> None:
         self.texts, table = WordTexts.load(folder, self.settings.words)
