@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import common
 import torch
 from text_rows import some_rows
 
+import tailwright as tw
 from tailwright.augmentation import augmenter
 from tailwright.data import Corpus
 from tailwright.models import models
@@ -44,7 +46,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]] | None] = {
     "tailmix": ("tailmix", AT_ONCE),
     "tailmix without its graph": ("tailmix", {**AT_ONCE, "proximity": False}),
 }
-ATTENTION = {"tree": "flat", "epochs": 1, "batch": 32}
+ATTENTION = {"tree": "flat", "epochs": 1, "batch": 32, "average_from": None}
 SHARED_MLP = {"head": "shared-mlp", "epochs": 1, "batch": 32}
 # (model, settings, ways that cannot mix there)
 CASES: dict[str, tuple[str, dict[str, Any], set[str]]] = {
@@ -65,7 +67,12 @@ def epoch_of(
         reads = {"max_tokens": options.tokens, "encoder": options.encoder}
     model = kind(settings_from(kind.Settings, {**settings, **reads}))
     chosen = WAYS[way]
-    model.mixes = [] if chosen is None else [augmenter(*chosen)]
+    if chosen is not None:
+        method: Any = augmenter(*chosen)
+        # Neighbours of labels are those of the whole dataset, not of the few rows of an epoch here.
+        prepare = partial(method.prepare, tw.read(common.data_folder() / DATASET))
+        method.prepare = lambda corpus, **options: prepare(**options)
+        model.mixes = [method]
     model._features = folder
     model.build(corpus, seed=0, work=Workplace())
     phases = model.phases(model.texts.tokens(corpus.train.texts), corpus, seed=0, work=Workplace())
