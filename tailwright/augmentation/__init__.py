@@ -175,8 +175,9 @@ class HiddenAugmenter(Augmenter):
         """
 
     def start(self, epochs: int) -> int:
-        """The epoch, from 0, at which mixing begins in a training of so many."""
-        return 0
+        """The epoch, from 0, at which mixing begins in a training of so many: the setting `start_epoch`."""
+        start: int | None = getattr(self.settings, "start_epoch", 0)
+        return epochs // 2 if start is None else start
 
     def among(self, points: tuple[str, ...]) -> tuple[str, ...]:
         """Those of a network's mix points that the method can mix at; an InputError if there are none."""

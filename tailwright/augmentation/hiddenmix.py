@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation.shared.mixup import Mixup, MixupSettings, RowMixup, any_row
+from tailwright.augmentation import AugmenterCard, HiddenAugmenter, augmenters
+from tailwright.augmentation.shared.mixup import MixupSettings, RowMixup, any_row
 from tailwright.data.corpus import Corpus
 from tailwright.settings import setting
 
@@ -26,7 +26,7 @@ class HiddenMixSettings(MixupSettings):
 
 
 @augmenters.register
-class ManifoldMix(Mixup):
+class ManifoldMix(HiddenAugmenter):
     """Mixes the activations of the rows of a batch."""
 
     card = AugmenterCard(

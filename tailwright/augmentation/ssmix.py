@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation.shared.mixup import Mixup, interpolated, other_half
+from tailwright.augmentation import AugmenterCard, HiddenAugmenter, augmenters
+from tailwright.augmentation.shared.mixup import interpolated, other_half
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenBatch
@@ -37,7 +37,7 @@ class SsMixSettings(Settings):
 
 
 @augmenters.register
-class SsMix(Mixup):
+class SsMix(HiddenAugmenter):
     """Replaces tokens in the rows of a batch."""
 
     card = AugmenterCard(

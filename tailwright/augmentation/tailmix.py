@@ -28,12 +28,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation.shared.mixup import Mixup, ShareSettings
+from tailwright.augmentation import AugmenterCard, HiddenAugmenter, augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.labels.frequency import PROPENSITY_PRESETS
 from tailwright.labels.proximity import ProximityGraph, ProximitySettings, label_proximity_graph
-from tailwright.settings import setting
+from tailwright.settings import Settings, setting
 
 if TYPE_CHECKING:
     from tailwright.augmentation.shared.label_mixing import LabelMixup
@@ -42,10 +41,13 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class TailMixSettings(ShareSettings):
+class TailMixSettings(Settings):
     """Which labels are mixed with which."""
 
     alpha: float = setting(0.4, "the target label's share is drawn from Beta(alpha, alpha)", above=0)
+    share: Literal["larger", "drawn"] = setting(
+        "larger", "the target gets the larger of the share and the rest, or the share as it is drawn"
+    )
     clean: bool = setting(False, "a batch is learnt unmixed as well; its loss is the mean of both")
     start_epoch: int | None = setting(
         None, "epochs that are trained before mixing begins; none: half of all", least=0
@@ -66,7 +68,7 @@ class TailMixSettings(ShareSettings):
 
 
 @augmenters.register
-class TailMix(Mixup):
+class TailMix(HiddenAugmenter):
     """Mixes context vectors of rare labels; the graph and the propensities are of original rows."""
 
     card = AugmenterCard(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation.shared.mixup import Mixup, MixupSettings, RowMixup, other_half
+from tailwright.augmentation import AugmenterCard, HiddenAugmenter, augmenters
+from tailwright.augmentation.shared.mixup import MixupSettings, RowMixup, other_half
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.settings import setting
@@ -28,7 +28,7 @@ class TMixSettings(MixupSettings):
 
 
 @augmenters.register
-class TMix(Mixup):
+class TMix(HiddenAugmenter):
     """Mixes the hidden states of the rows of a batch."""
 
     card = AugmenterCard(

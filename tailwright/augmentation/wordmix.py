@@ -7,13 +7,13 @@ embedding layer gives, positions included.
 
 from __future__ import annotations
 
-from tailwright.augmentation import AugmenterCard, augmenters
-from tailwright.augmentation.shared.mixup import Mixup, MixupSettings, RowMixup, any_row
+from tailwright.augmentation import AugmenterCard, HiddenAugmenter, augmenters
+from tailwright.augmentation.shared.mixup import MixupSettings, RowMixup, any_row
 from tailwright.data.corpus import Corpus
 
 
 @augmenters.register
-class WordMix(Mixup):
+class WordMix(HiddenAugmenter):
     """Mixes the embeddings of the rows of a batch."""
 
     card = AugmenterCard(

@@ -16,7 +16,14 @@ from stopped_fits import stopped_after
 from torch.nn import functional
 
 from tailwright.augmentation import augmenter
-from tailwright.augmentation.shared.mixup import Interpolation, MixupSettings, interpolated, other_half
+from tailwright.augmentation.shared import mixup
+from tailwright.augmentation.shared.mixup import (
+    Interpolation,
+    MixupSettings,
+    drawn_shares,
+    interpolated,
+    other_half,
+)
 from tailwright.augmentation.ssmix import SpanMixing, windows
 from tailwright.augmentation.tmix import layers_of
 from tailwright.checks.corpora import tiny_corpus
@@ -114,9 +121,9 @@ def test_states_are_padded_with_zeros_and_masks_are_joined():
 
 def test_the_first_row_has_the_larger_share_unless_shares_are_as_drawn():
     random = np.random.default_rng(0)
-    larger = MixupSettings(alpha=0.4).drawn(random, (2000,))
+    larger = drawn_shares(MixupSettings(alpha=0.4), random, (2000,))
     assert larger.min() >= 0.5
-    drawn = MixupSettings(alpha=0.4, share="drawn").drawn(random, (2000,))
+    drawn = drawn_shares(MixupSettings(alpha=0.4, share="drawn"), random, (2000,))
     assert drawn.min() < 0.1
     assert abs(drawn.mean() - 0.5) < 0.05
 
@@ -248,7 +255,7 @@ def test_la_roberta_learns_with_each_mixup(method, encoder, tmp_path):
 def test_tmix_with_a_share_of_one_is_the_clean_pass(encoder, tmp_path, monkeypatch):
     settings = {**ENCODED, "encoder": encoder}
     plain = curve("la-roberta", settings, tmp_path / "plain")
-    monkeypatch.setattr(MixupSettings, "drawn", lambda self, random, shape=(): np.ones(shape))
+    monkeypatch.setattr(mixup, "drawn_shares", lambda settings, random, shape=(): np.ones(shape))
     mix = augmenter("tmix", {"clean": False})
     assert curve("la-roberta", settings, tmp_path / "mixed", mix) == plain
 

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from tailwright.augmentation import augmenter
 from tailwright.augmentation.shared.label_mixing import DrawnLabels, LabelMixing, LabelMixup, drawn_targets
+from tailwright.augmentation.shared.mixup import drawn_shares
 from tailwright.augmentation.tailmix import TailMixSettings
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.batch_targets import BatchTargets
@@ -275,7 +276,7 @@ def test_statistics_are_of_original_rows_and_shares_are_large():
     method = augmenter("tailmix")
     mixup = method.prepare(tiny_corpus(), points=("pairs",))
     assert method.start(30) == 15
-    shares = mixup.settings.drawn(np.random.default_rng(0), (500,))
+    shares = drawn_shares(mixup.settings, np.random.default_rng(0), (500,))
     assert shares.min() >= 0.5
     counts = tiny_corpus().labels.counts
     order = np.argsort(counts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from tailwright.augmentation.shared.mixup import drawn_shares
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.mixing import ContextVectors, Mixing, ReplacedPairs
 from tailwright.labels.proximity import ProximityGraph
@@ -40,7 +41,7 @@ class LabelMixup:
             gold_above=self.settings.gold_above,
             evenly=self.settings.variant == "repository",
         )
-        shares = self.settings.drawn(random, drawn.labels.shape)
+        shares = drawn_shares(self.settings, random, drawn.labels.shape)
         mixing = LabelMixing(self, targets, drawn, shares, int(random.integers(2**62)))
         return [None, mixing] if self.settings.clean else [mixing]
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tailwright.augmentation import HiddenAugmenter
 from tailwright.data.batch_targets import BatchTargets, starts_of
 from tailwright.settings import Settings, setting
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ShareSettings(Settings):
-    """How a share is drawn, and when mixing begins."""
+class MixupSettings(Settings):
+    """What can be set of every mixup of whole rows."""
 
     alpha: float = setting(0.2, "the share of the first is drawn from Beta(alpha, alpha)", above=0)
     share: Literal["larger", "drawn"] = setting(
@@ -36,28 +35,15 @@ class ShareSettings(Settings):
     start_epoch: int | None = setting(
         0, "epochs that are trained before mixing begins; none: half of all", least=0
     )
-
-    def drawn(self, random: np.random.Generator, shape: Sequence[int] = ()) -> np.ndarray:
-        """Shares of the first, in [0, 1]."""
-        share = random.beta(self.alpha, self.alpha, tuple(shape))
-        return np.asarray(np.maximum(share, 1 - share) if self.share == "larger" else share)
-
-
-class Mixup(HiddenAugmenter):
-    """A method that mixes inside a forward pass, from the `start_epoch` of its settings on."""
-
-    def start(self, epochs: int) -> int:
-        start: int | None = self.settings.start_epoch
-        return epochs // 2 if start is None else start
-
-
-@dataclass(frozen=True)
-class MixupSettings(ShareSettings):
-    """What can be set of every mixup of whole rows."""
-
     mask: Literal["either", "first"] = setting(
         "either", "the tokens of a mixed row are those of either row, or of the first alone"
     )
+
+
+def drawn_shares(settings: Any, random: np.random.Generator, shape: Sequence[int] = ()) -> np.ndarray:
+    """Shares of the first, in [0, 1], by the settings `alpha` and `share`."""
+    share = random.beta(settings.alpha, settings.alpha, tuple(shape))
+    return np.asarray(np.maximum(share, 1 - share) if settings.share == "larger" else share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +81,7 @@ class RowMixup:
         self, targets: BatchTargets, *, epoch: int, random: np.random.Generator
     ) -> Sequence[Mixing | None]:
         point = self.points[int(random.integers(len(self.points)))]
-        share, partners = float(self.settings.drawn(random)), self.partners(len(targets), random)
+        share, partners = float(drawn_shares(self.settings, random)), self.partners(len(targets), random)
         mixed = interpolated(targets, partners, np.full(len(targets), share))
         mixing = Interpolation(point, mixed, partners, share, self.settings.mask)
         return [None, mixing] if self.settings.clean else [mixing]
