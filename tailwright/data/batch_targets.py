@@ -149,6 +149,17 @@ def starts_of(rows: np.ndarray, count: int) -> np.ndarray:
     return np.searchsorted(rows, np.arange(count + 1)).astype(np.int64)
 
 
+def entries_of(starts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The places of the entries of some CSR rows, row after row.
+
+    >>> entries_of(np.array([0, 2, 2, 5]), np.array([2, 0])).tolist()
+    [2, 3, 4, 0, 1]
+    """
+    counts = np.diff(starts)[rows]
+    ends = np.cumsum(counts)
+    return np.arange(int(counts.sum())) - np.repeat(ends - counts - starts[rows], counts)
+
+
 def _places(starts: np.ndarray, labels: np.ndarray, among: np.ndarray) -> CsrArrays:
     """CSR rows with places `among` (ascending) instead of labels, and which entries are among it."""
     places = np.searchsorted(among, labels)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from tailwright.augmentation.shared.mixup import drawn_shares
-from tailwright.data.batch_targets import BatchTargets
+from tailwright.data.batch_targets import BatchTargets, entries_of
 from tailwright.encoders.mixing import ContextVectors, Mixing, ReplacedPairs
 from tailwright.labels.proximity import ProximityGraph
 from tailwright.streams import stream
@@ -175,10 +175,8 @@ class LabelMixing:
         rows, places = np.nonzero(self.drawn.labels >= 0)
         labels = self.drawn.labels[rows, places]
         counts = np.diff(graph.starts)[labels]
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        at = np.arange(total) - np.repeat(ends - counts - graph.starts[labels], counts)
-        return np.repeat(rows, counts), np.repeat(places, counts), graph.neighbours[at].astype(np.int64)
+        near = graph.neighbours[entries_of(graph.starts, labels)].astype(np.int64)
+        return np.repeat(rows, counts), np.repeat(places, counts), near
 
     def _allowed(self, lists: np.ndarray, contexts: ContextVectors) -> np.ndarray:
         """(rows, M, listed) bool: which listed label may be the partner of which target label."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tailwright.data.batch_targets import BatchTargets, starts_of
+from tailwright.data.batch_targets import BatchTargets, entries_of, starts_of
 from tailwright.settings import Settings, setting
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def interpolated(targets: BatchTargets, partners: np.ndarray, shares: np.ndarray
     of_own = np.where(
         (own == others) | (weights == 0), shares, shares * own / np.where(weights > 0, weights, 1)
     )
-    other = _of_rows(targets.starts, partners)
+    other = entries_of(targets.starts, partners)
     other_rows = np.repeat(np.arange(len(partners)), np.diff(targets.starts)[partners])
     rows = np.concatenate([targets.rows, other_rows])
     labels = np.concatenate([targets.labels, targets.labels[other]])
@@ -137,15 +137,8 @@ def interpolated(targets: BatchTargets, partners: np.ndarray, shares: np.ndarray
 
 def _ignored_by_either(targets: BatchTargets, partners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     other_rows = np.repeat(np.arange(len(partners)), np.diff(targets.ignored_starts)[partners])
-    labels = np.concatenate([targets.ignored, targets.ignored[_of_rows(targets.ignored_starts, partners)]])
+    labels = np.concatenate([targets.ignored, targets.ignored[entries_of(targets.ignored_starts, partners)]])
     width = np.int64(labels.max(initial=0)) + 1
     keys = np.unique(np.concatenate([targets.ignored_rows, other_rows]) * width + labels)
     rows, ignored = np.divmod(keys, width)
     return starts_of(rows, len(targets)), ignored.astype(np.int32)
-
-
-def _of_rows(starts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The entries of CSR rows, row after row."""
-    counts = np.diff(starts)[rows]
-    ends = np.cumsum(counts)
-    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - counts - starts[rows], counts)
