@@ -236,6 +236,20 @@ def test_a_model_of_its_own_may_be_told_apart_by_its_settings():
     assert Side(model="linear", settings={"trees": 1}).meaning == "linear (trees=1)"
 
 
+def test_an_ensemble_is_told_apart_from_its_members():
+    none, with_gandalf = outcome(EXAM, 0.3), soft(0.5)
+    cell = replace(none.cell, augmentation="both", ensemble=(none.cell, with_gandalf.cell))
+    both = replace(outcome(EXAM, 0.9, noise=5), cell=cell, key="both")
+    side = Side(ensemble=(Side(), GANDALF))
+    found = judged(above(before=(Side(), GANDALF), after=side), [none, with_gandalf, both])
+    assert found.verdict == "holds"
+    assert [effect.what for effect in found.effects] == [
+        "P@1, ensemble of none and gandalf against none",
+        "P@1, ensemble of none and gandalf against gandalf",
+    ]
+    assert not matches(cell, Side(ensemble=(Side(), HARD)))
+
+
 def test_only_seeds_that_both_sides_have_are_compared():
     outcomes = [*(outcome(EXAM, 0.3, seed=seed) for seed in range(3)), soft(0.8, seed=1), soft(0.8, seed=2)]
     assert judged(above(), outcomes).effects[0].seeds == 2

@@ -232,6 +232,10 @@ def matches(cell: Cell, side: Side) -> bool:
 
     Of a side that is a model and no method, the settings that it names.
     """
+    if len(cell.ensemble) != len(side.ensemble):
+        return False
+    if side.ensemble:
+        return all(matches(*pair) for pair in zip(cell.ensemble, side.ensemble, strict=True))
     if cell.augment != side.methods or (side.model and cell.model != side.model):
         return False
     if side.model and not side.methods:

@@ -26,7 +26,8 @@
 
 A side may name its own `model`; without a method its settings are those of the model that matter. One with
 many settings is written once, as `[sides.NAME]`, and then named like a method; the page says what is behind
-the name. A claim that no study here can test says why: `untestable`.
+the name. `{ ensemble = ["none", "tailmix"] }` is an ensemble of such sides. A claim that no study here can
+test says why: `untestable`.
 """
 
 from __future__ import annotations
@@ -53,12 +54,16 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared: an augmentation with its settings, on the claim's models or on one of its own."""
+    """What is compared: an augmentation with its settings, on the claim's models or on one of its own.
+
+    An ensemble has no methods, but sides that answer together.
+    """
 
     methods: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     name: str = ""
+    ensemble: tuple[Side, ...] = ()
 
     @property
     def title(self) -> str:
@@ -68,6 +73,8 @@ class Side:
     @property
     def meaning(self) -> str:
         """In words: `gandalf (soft=False)`, or with its own model `astec + gandalf`."""
+        if self.ensemble:
+            return "ensemble of " + " and ".join(side.title for side in self.ensemble)
         named = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         added = " + ".join(part for part in (self.model, "+".join(self.methods)) if part) or BASELINE
         return added + (f" ({named})" if named else "")
@@ -115,7 +122,8 @@ class Claim:
     def methods(self) -> tuple[str, ...]:
         """Every augmentation that the claim speaks of."""
         sides = (*self.before, self.after)
-        return tuple(dict.fromkeys(method for side in sides for method in side.methods))
+        all_sides = (*sides, *(member for side in sides for member in side.ensemble))
+        return tuple(dict.fromkeys(method for side in all_sides for method in side.methods))
 
 
 def read_ledger(path: Path) -> list[Claim]:
@@ -179,12 +187,19 @@ def _claim(table: Table, path: Path, sides: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _side(table: Table, key: str, value: Any, sides: Mapping[str, Mapping[str, Any]]) -> Side:
-    """`"none"`, the name of a side or of a method, or `{ method = ..., model = ..., SETTING = ... }`."""
+    """`"none"`, the name of a side or of a method, or `{ method = ..., model = ..., SETTING = ... }`.
+
+    Or `{ ensemble = [SIDE, ...] }`.
+    """
     name = value if isinstance(value, str) and value in sides else ""
     if isinstance(value, str):
         value = sides.get(value, {"method": value})
     if not isinstance(value, dict):
         raise table.wrong(f"{key}: found {quoted(value)}", "a method, or { method = ..., SETTING = ... }")
+    if "ensemble" in value:
+        if set(value) != {"ensemble"} or len(_listed(value["ensemble"])) < 2:
+            raise table.wrong(f"{key}: found {quoted(value)}", "{ ensemble = [SIDE, SIDE] }")
+        return Side(name=name, ensemble=tuple(_side(table, key, one, sides) for one in value["ensemble"]))
     methods = _listed(value.get("method", BASELINE))
     if not all(isinstance(name, str) for name in [*methods, value.get("model", "")]):
         raise table.wrong(f"{key}: found {quoted(value)}", "names as method and model")

@@ -53,13 +53,17 @@ class System:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Methods with settings under one name, and the titles of the models they are for; none: the baseline."""
+    """Methods with settings under one name, and the titles of the models they are for; none: the baseline.
+
+    An ensemble has no methods, but names of other augmentations, whose runs answer together.
+    """
 
     name: str
     models: tuple[str, ...]
     methods: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    ensemble: tuple[str, ...] = ()
 
 
 def datasets_in(top: Table) -> list[Data]:
@@ -121,6 +125,9 @@ def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
     if name == BASELINE:
         table.refuse_other_keys(["models"])
         return Augmentation(BASELINE, wanted)
+    if "ensemble" in table.values:
+        table.refuse_other_keys(["ensemble", "models"])
+        return Augmentation(name, wanted, ensemble=_members(top, table))
     with _located(table):
         for method in methods:
             augmenter(method)
@@ -142,6 +149,18 @@ def _augmentation(top: Table, table: Table, name: str) -> Augmentation:
             for value in values:
                 augmenter(owner, {**settings.get(owner, {}), key: value})
     return Augmentation(name, wanted, methods, settings, search)
+
+
+def _members(top: Table, table: Table) -> tuple[str, ...]:
+    """The augmentations whose runs answer together: two or more, none of them an ensemble itself."""
+    others = top.tables("augmentations")
+    known = [name for name, given in others.items() if "ensemble" not in given]
+    members = tuple(table.names("ensemble", []))
+    for member in members:
+        table.refuse_unknown("augmentation", member, known)
+    if len(set(members)) < max(len(members), 2):
+        raise table.wrong(f"ensemble: found {quoted(list(members))}", "two augmentations or more, each once")
+    return members
 
 
 def _owned(table: Table, setting: str, methods: Sequence[str]) -> str:

@@ -36,6 +36,8 @@ class Cell:
     # `METHOD.SETTING` or `SETTING` to values; the best of them on validation rows is kept
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     search_metric: str = "P@1"
+    # cells whose runs answer together; such a cell trains nothing itself
+    ensemble: tuple[Cell, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
@@ -68,6 +70,9 @@ class Cell:
             del asked[name]
         if not self.search:
             del asked["search_metric"]
+        del asked["ensemble"]
+        if self.ensemble:
+            asked["ensemble"] = [member.key(data, code) for member in self.ensemble]
         text = json.dumps({**asked, "data": data, "code": code}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
@@ -82,6 +87,7 @@ def cell_from(values: Any) -> Cell:
         known = dict(values)
         known["augment"] = tuple(known.get("augment", ()))
         known["search"] = {name: tuple(tried) for name, tried in dict(known.get("search", {})).items()}
+        known["ensemble"] = tuple(cell_from(member) for member in known.get("ensemble", ()))
         return Cell(**known)
     except (TypeError, ValueError) as error:
         raise InputError(f"found {quoted(values)} ({error})", expected="a cell of a study") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,15 +43,17 @@ class StudyPlan:
     def cells(self) -> list[Cell]:
         """The cells in the order in which they run: cheap cells and baselines first.
 
-        The first seed of everything comes before the second of anything, small fractions before large ones
-        and baselines before augmentations, so that a study that is stopped early has complete tables.
+        The first seed of everything comes before the second of anything, small fractions before large ones,
+        baselines before augmentations and these before ensembles of them, so that a study that is stopped
+        early has complete tables.
         """
         turn: dict[tuple[str, str, str, float], int] = {}
         order = []
         for place, cell in enumerate(self.listed):
             group = (cell.dataset, cell.system, cell.augmentation, cell.fraction)
             turn[group] = turn.get(group, -1) + 1
-            order.append((turn[group], cell.fraction, bool(cell.augment), place))
+            kind = 2 if cell.ensemble else int(bool(cell.augment))
+            order.append((turn[group], cell.fraction, kind, place))
         return [self.listed[place] for *_, place in sorted(order)]
 
 
@@ -102,29 +104,35 @@ def _crossed(
 ) -> tuple[list[Cell], list[str]]:
     """Every possible cell, and a line for each impossible pair of model and augmentation."""
     possible, left_out = [], []
+    named = {added.name: added for added in augmentations}
     for system, added in itertools.product(systems, augmentations):
         if system.title in added.models:
-            reason = _hindrance(system, added)
+            reason = _hindrance(system, added, named)
             if reason:
                 left_out.append(f"{system.name} x {added.name}: {reason}")
             else:
                 possible.append((system, added))
+
+    def cell(data: Data, system: System, added: Augmentation, fraction: float, seed: int) -> Cell:
+        return replace(
+            pattern,
+            dataset=data.name,
+            path=data.path,
+            model=system.model,
+            variant=system.variant,
+            settings=system.settings,
+            augmentation=added.name,
+            augment=added.methods,
+            augment_settings=added.settings,
+            fraction=fraction,
+            seed=seed,
+            search={**system.search, **added.search},
+            ensemble=tuple(cell(data, system, named[name], fraction, seed) for name in added.ensemble),
+        )
+
     try:
         cells = [
-            replace(
-                pattern,
-                dataset=data.name,
-                path=data.path,
-                model=system.model,
-                variant=system.variant,
-                settings=system.settings,
-                augmentation=added.name,
-                augment=added.methods,
-                augment_settings=added.settings,
-                fraction=fraction,
-                seed=seed,
-                search={**system.search, **added.search},
-            )
+            cell(data, system, added, fraction, seed)
             for data in datasets
             for system, added in possible
             if system.title in data.models
@@ -136,8 +144,14 @@ def _crossed(
     return cells, left_out
 
 
-def _hindrance(system: System, added: Augmentation) -> str:
+def _hindrance(system: System, added: Augmentation, named: Mapping[str, Augmentation]) -> str:
     """Why the model cannot be trained with the augmentation; empty if it can."""
+    for member in added.ensemble:
+        if system.title not in named[member].models:
+            return f"{member} is not for this model"
+        reason = _hindrance(system, named[member], named)
+        if reason:
+            return reason
     try:
         for name in added.methods:
             check_door(system.model, augmenters.card(name))

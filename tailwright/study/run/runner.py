@@ -40,6 +40,7 @@ class Study:
     plan: StudyPlan
     folder: Path
     cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
+    members: Mapping[str, frozenset[str]]  # of ensembles: the keys of the cells whose runs answer together
 
     def keys(self, only: str | None = None) -> dict[str, Cell]:
         """Each key once, with its first cell: cells of different names may be the same."""
@@ -82,16 +83,19 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
     """The study in its folder, with the data of its cells read for their keys. Nothing is run or written."""
     digests: dict[str, str] = {}
     codes: dict[tuple[str, tuple[str, ...]], str] = {}
-    cells = []
-    for cell in plan.cells():
+
+    def key_of(cell: Cell) -> str:
         if cell.path not in digests:
             exam = Exam(cell.dataset, read_source(cell.path))
             digests[cell.path] = exam.corpus.digest() if len(exam.test) else ""
-        methods = (cell.model, cell.augment)
+        methods = (cell.model, tuple(name for one in (cell, *cell.ensemble) for name in one.augment))
         if methods not in codes:
             codes[methods] = code_of(cell)
-        cells.append((cell.key(digests[cell.path], codes[methods]), cell))
-    return Study(plan, folder, cells)
+        return cell.key(digests[cell.path], codes[methods])
+
+    cells = [(key_of(cell), cell) for cell in plan.cells()]
+    members = {key: frozenset(map(key_of, cell.ensemble)) for key, cell in cells if cell.ensemble}
+    return Study(plan, folder, cells, members)
 
 
 def run_study(
@@ -136,8 +140,8 @@ class _Shift:
         """Work until every cell is finished or has failed; whatever ends this ends the workers."""
         try:
             while self.waiting or self.running or self.elsewhere:
-                while self.waiting and len(self.running) < self.workers:
-                    key = self.waiting.popleft()
+                while len(self.running) < self.workers and (key := self._next()) is not None:
+                    self.waiting.remove(key)
                     cell, place, curves = self.cells[key], self.study.place(key), self.study.plan.curves
                     self.running.append(start_worker(key, cell, place, self.environment, curves))
                     self.screen.started(cell)
@@ -149,6 +153,12 @@ class _Shift:
         finally:
             for worker in self.running:
                 worker.stop()
+
+    def _next(self) -> str | None:
+        """The first cell that waits for no other; ensembles wait for their members."""
+        busy = {*self.waiting, *self.elsewhere, *(worker.key for worker in self.running)}
+        ready = (key for key in self.waiting if not self.study.members.get(key, frozenset()) & busy)
+        return next(ready, None)
 
     def _look(self) -> None:
         for worker in list(self.running):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,15 +21,17 @@ from tailwright.augmentation import augmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.errors import InputError
 from tailwright.models import models
-from tailwright.runs.evaluation import evaluate
+from tailwright.runs.ensemble import Ensemble
+from tailwright.runs.evaluation import evaluate, measured, ranked
 from tailwright.runs.run import Run, load
 from tailwright.runs.training import finish, train
 from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
 from tailwright.study.plan.cells import Cell, choice_name, choices, chosen
 from tailwright.study.run.exam import Exam
-from tailwright.study.run.outcomes import Outcome, judged
+from tailwright.study.run.outcomes import Outcome, is_finished, judged, load_outcome
 from tailwright.training.workplace import peak_rss_mb
 
 WATCHED_ROWS = 2000
@@ -42,7 +45,7 @@ def key_of(cell: Cell, corpus: Corpus) -> str:
 def code_of(cell: Cell) -> str:
     """The version of the code that can change a cell's outcome."""
     kinds: list[type] = [models.get(name) for name in {cell.model, *cell.model.split("+")}]
-    kinds += [type(augmenter(name)) for name in cell.augment]
+    kinds += [type(augmenter(name)) for member in (cell, *cell.ensemble) for name in member.augment]
     return code_version([__name__, *(kind.__module__ for kind in kinds)])
 
 
@@ -51,6 +54,8 @@ def tried(cell: Cell, key: str, exam: Exam, folder: Path, *, curves: bool = Fals
 
     `curves` also judges some training and test rows after each epoch, for the log alone.
     """
+    if cell.ensemble:
+        return _answering_together(cell, key, exam, folder)
     corpus = rows_of(cell, exam.corpus)
     watch = watched(corpus, exam.test) if curves else None
     searched: dict[str, float] = {}
@@ -61,6 +66,33 @@ def tried(cell: Cell, key: str, exam: Exam, folder: Path, *, curves: bool = Fals
     outcome = judged(run, folder / "run", cell, key, exam.test)
     peak = max(peak_rss_mb(), outcome.peak_rss_mb)  # an earlier process may have trained the run
     return replace(outcome, peak_rss_mb=peak, searched=searched, chosen=dict(choice), folder=folder)
+
+
+def _answering_together(cell: Cell, key: str, exam: Exam, folder: Path) -> Outcome:
+    """What the runs of finished cells give as an ensemble; it cost what they cost together."""
+    places = [folder.parent / key_of(member, exam.corpus) for member in cell.ensemble]
+    for member, place in zip(cell.ensemble, places, strict=True):
+        if not is_finished(place):
+            raise InputError(f"{member.title} is not finished", expected="all cells of an ensemble")
+    members = [load_outcome(place) for place in places]
+    ensemble = Ensemble(tuple(load(place / "run") for place in places))
+    start = time.perf_counter()
+    top = ranked(ensemble, exam.test)
+    seconds = time.perf_counter() - start
+    return Outcome(
+        cell=cell,
+        key=key,
+        metrics=measured(ensemble, top, exam.test),
+        top=top,
+        counts=ensemble.labels.counts,
+        augmented_counts=np.mean([member.augmented_counts for member in members], axis=0),
+        train_seconds=round(sum(member.train_seconds for member in members), 3),
+        predict_seconds=round(seconds, 3),
+        peak_rss_mb=max(peak_rss_mb(), *(member.peak_rss_mb for member in members)),
+        n_train=ensemble.train_rows,
+        n_augmented=max(member.n_augmented for member in members),
+        folder=folder,
+    )
 
 
 def rows_of(cell: Cell, corpus: Corpus) -> Corpus:
