@@ -42,9 +42,14 @@ class Stretch(NamedTuple):
         return f"/from-{self.begin}" if self.begin else ""
 
 
-def stretches(mixes: Sequence[tuple[int, HiddenMix]], epochs: int) -> list[Stretch]:
-    """A training of so many epochs, cut where mixes begin: each comes with the epoch at which it does."""
-    bounds = sorted({0, *(start for start, _ in mixes)})
+def stretches(
+    mixes: Sequence[tuple[int, HiddenMix]], epochs: int, restart: int | None = None
+) -> list[Stretch]:
+    """A training of so many epochs, cut where mixes begin: each comes with the epoch at which it does.
+
+    `restart` is a further cut.
+    """
+    bounds = sorted({0, *(start for start, _ in mixes), restart or 0})
     return [
         Stretch(begin, end, tuple(mix for start, mix in mixes if start <= begin))
         for begin, end in pairwise([*bounds, epochs])

@@ -28,6 +28,11 @@ class TrainingSettings(Settings):
     clip: Literal["adaptive"] | float | None = setting(
         None, "largest norm of a gradient; adaptive: AttentionXML's rule; none: no clipping", above=0
     )
+    restart: int | None = setting(
+        None,
+        "the epoch at which training begins anew at the best weights so far; a study shares what came before",
+        least=1,
+    )
     average_from: int | None = setting(
         None, "the epoch, from 0, from which weights are averaged; none: they are not", least=0
     )

@@ -284,10 +284,15 @@ def test_the_tree_mixes_at_its_last_level(tmp_path, caplog):
     assert "lists were cut to 256" in caplog.text
 
 
-def weights_after(folder: Path | None, mix: dict, *, resume: bool = False) -> dict[str, np.ndarray]:
-    """What attentionxml has learnt, with a checkpoint after every step."""
-    kind = models.get("attentionxml")
-    fitted = kind(settings_from(kind.Settings, {**WORDS, "average_from": 1, "average_every": 1}))
+AVERAGED = {**WORDS, "average_from": 1, "average_every": 1}
+
+
+def weights_after(
+    folder: Path | None, mix: dict, *, resume: bool = False, model: str = "attentionxml", settings=AVERAGED
+) -> dict[str, np.ndarray]:
+    """What a model has learnt, with a checkpoint after every step."""
+    kind = models.get(model)
+    fitted = kind(settings_from(kind.Settings, settings))
     fitted.mixes = [augmenter(name, settings) for name, settings in mix.items()]
     fitted.fit(tiny_corpus(32), seed=3, work=Workplace(folder, resume=resume, checkpoint_seconds=0))
     return {name: array.copy() for name, array in weights_of(fitted.network).items()}
@@ -315,3 +320,39 @@ def test_trainings_that_share_work_share_the_epochs_before_mixing(tmp_path, monk
     assert all(same(one, other) for one, other in zip(alone, shared, strict=True))
     assert not same(*alone)
     assert [len(losses(tmp_path / str(number))) for number in range(2)] == [3, 1]
+
+
+def test_a_training_that_begins_anew_shares_what_came_before_with_one_that_mixes_then(tmp_path, monkeypatch):
+    settings, mix = {**AVERAGED, "restart": 2}, {"tailmix": {"start_epoch": 2}}
+    plain, mixed = (weights_after(None, one, settings=settings) for one in ({}, mix))
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path / "shared"))
+    assert same(plain, weights_after(tmp_path / "plain", {}, settings=settings))
+    assert same(mixed, weights_after(tmp_path / "mixed", mix, settings=settings))
+    assert not same(plain, mixed)
+    assert [len(losses(tmp_path / name)) for name in ("plain", "mixed")] == [3, 1]
+
+
+def test_trainings_that_share_work_share_the_head_that_learns_first(encoder, tmp_path, monkeypatch):
+    settings = {**ENCODED, "encoder": encoder, "head_epochs": 2}
+    mixes = [{}, {"wordmix": {}}]
+    alone = [weights_after(None, mix, model="roberta", settings=settings) for mix in mixes]
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path / "shared"))
+    for number, mix in enumerate(mixes):
+        shared = weights_after(tmp_path / str(number), mix, model="roberta", settings=settings)
+        assert same(shared, alone[number])
+    epochs = settings["epochs"]
+    assert [len(losses(tmp_path / str(number))) for number in range(2)] == [2 + epochs, epochs]
+
+
+def test_trainings_that_share_work_share_the_upper_levels_of_a_tree(tmp_path, monkeypatch):
+    settings, mix = {**WORDS, "tree": "tree", "nodes": (2, 4), "beam": 2}, {"tailmix": {"start_epoch": 2}}
+    mixed = weights_after(None, mix, settings=settings)
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path / "shared"))
+    weights_after(tmp_path / "plain", {}, settings=settings)
+    assert same(mixed, weights_after(tmp_path / "mixed", mix, settings=settings))
+    assert [len(losses(tmp_path / name)) for name in ("plain", "mixed")] == [9, 3]
+
+
+def test_a_training_that_begins_anew_too_late_is_one_line(tmp_path):
+    with pytest.raises(InputError, match=r"restart is 3, expected fewer than the 3 epochs"):
+        curve("attentionxml", {**WORDS, "restart": 3}, tmp_path)

@@ -16,7 +16,7 @@ from tailwright.heads.label_attention import NUMBERS_A_BLOCK
 from tailwright.heads.shared_mlp import SharedMlpHead
 from tailwright.models import models
 from tailwright.models.attentionxml import CARD, AttentionXmlSettings
-from tailwright.models.attentionxml.network import TreeNetwork
+from tailwright.models.attentionxml.network import TreeNetwork, level_name
 from tailwright.models.attentionxml.phases import LevelPhase, LevelRanking
 from tailwright.models.attentionxml.tree import LabelLevels, label_levels
 from tailwright.models.shared.memory import FLOAT, training_need
@@ -118,7 +118,9 @@ class AttentionXml(TokenModel):
                     plan.between(stretch.begin, stretch.end),
                     stretch,
                     work=work,
-                    key=self.key_of(stretch, plan.epochs, corpus, seed) if last else None,
+                    key=self.key_of(
+                        level_name(number), stretch, corpus, seed, ends=last and stretch is cuts[-1]
+                    ),
                     validate=self._level_validation(network, number, corpora[number]),
                     watch=self.watching(work) if last else dict,
                 )

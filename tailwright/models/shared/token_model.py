@@ -100,8 +100,8 @@ class TokenModel(Model):
             ranking = partial(self.ranking, work=work, frozen=frozen)
             points = (*reader.mix_points, *self.network.mix_points)
             plan = Plan.of(stage.training, stage.rates)
-            cuts = [Stretch(0, plan.epochs, ())]
-            if stage is stages[-1]:  # what goes before prepares the head
+            cuts, last = [Stretch(0, plan.epochs, ())], stage is stages[-1]
+            if last:  # what goes before prepares the head
                 cuts = self.stretches(corpus, points, plan.epochs, seed=seed, work=work)
             phases += [
                 TokenPhase(
@@ -112,7 +112,7 @@ class TokenModel(Model):
                     plan.between(stretch.begin, stretch.end),
                     door=HiddenDoor(stretch.mixes),
                     begin=stretch.begin,
-                    key=self.key_of(stretch, plan.epochs, corpus, seed),
+                    key=self.key_of(stage.name, stretch, corpus, seed, ends=last and stretch is cuts[-1]),
                     validate=validator(ranking, corpus, self.settings.training.metric),
                     watch=self.watching(work, frozen=frozen),
                 )
@@ -128,7 +128,11 @@ class TokenModel(Model):
         self, corpus: Corpus, points: tuple[str, ...], epochs: int, *, seed: int, work: Workplace
     ) -> list[Stretch]:
         """A training of so many epochs over a network with these mix points, cut where mixes begin."""
-        mixes = []
+        mixes, restart = [], self.settings.training.restart
+        if restart is not None and restart >= epochs:
+            raise InputError(
+                f"restart is {restart}", expected=f"fewer than the {epochs} epochs of the training"
+            )
         for mix in self.mixes:
             if isinstance(mix, HiddenAugmenter):
                 start = mix.start(epochs)
@@ -139,15 +143,21 @@ class TokenModel(Model):
                     )
                 with work.phase(mix.card.name):
                     mixes.append((start, mix.prepare(corpus, points=mix.among(points), seed=seed)))
-        return stretches(mixes, epochs)
+        return stretches(mixes, epochs, restart)
 
-    def key_of(self, stretch: Stretch, epochs: int, corpus: Corpus, seed: int) -> Callable[[], str] | None:
-        """Digests what the weights before the first mix depend on; trainings with other mixes begin there."""
-        if stretch.mixes or stretch.end == epochs:
+    def key_of(
+        self, stage: str, stretch: Stretch, corpus: Corpus, seed: int, *, ends: bool
+    ) -> Callable[[], str] | None:
+        """Digests what the weights before the first mix depend on; trainings with other mixes begin there.
+
+        `stage` names what learns in the stretch. None once there are mixes, or where the stretch `ends` the
+        training.
+        """
+        if stretch.mixes or ends:
             return None
         version = ["tailwright.training.loop", type(self).__module__]
         return lambda: content_key(
-            code_version(version), repr(self.settings), stretch.end, seed, corpus.digest()
+            code_version(version), repr(self.settings), stage, stretch.end, seed, corpus.digest()
         )
 
     def ranking(
