@@ -174,10 +174,15 @@ class HiddenAugmenter(Augmenter):
         Label statistics come from the corpus's original rows alone.
         """
 
-    def start(self, epochs: int) -> int:
-        """The epoch, from 0, at which mixing begins in a training of so many: the setting `start_epoch`."""
+    def start(self, epochs: int, restart: int | None = None) -> int:
+        """The epoch, from 0, at which mixing begins in a training of so many: the setting `start_epoch`.
+
+        Without one, mixing begins where the training begins anew, or after half of its epochs.
+        """
         start: int | None = getattr(self.settings, "start_epoch", 0)
-        return epochs // 2 if start is None else start
+        if start is not None:
+            return start
+        return epochs // 2 if restart is None else restart
 
     def among(self, points: tuple[str, ...]) -> tuple[str, ...]:
         """Those of a network's mix points that the method can mix at; an InputError if there are none."""

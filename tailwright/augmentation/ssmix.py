@@ -32,7 +32,7 @@ class SsMixSettings(Settings):
     window: float = setting(0.1, "share of a text's tokens that are replaced", above=0, below=1)
     clean: bool = setting(True, "a batch is learnt unmixed as well; its loss is the mean of both")
     start_epoch: int | None = setting(
-        0, "epochs that are trained before mixing begins; none: half of all", least=0
+        0, "epochs before mixing begins; none: as many as before `restart`, or half of all", least=0
     )
 
 

@@ -50,7 +50,7 @@ class TailMixSettings(Settings):
     )
     clean: bool = setting(False, "a batch is learnt unmixed as well; its loss is the mean of both")
     start_epoch: int | None = setting(
-        None, "epochs that are trained before mixing begins; none: half of all", least=0
+        None, "epochs before mixing begins; none: as many as before `restart`, or half of all", least=0
     )
     most_targets: int = setting(6, "labels of a row that are mixed at most; the paper's M", least=0)
     gold_above: float = setting(

@@ -276,6 +276,7 @@ def test_statistics_are_of_original_rows_and_shares_are_large():
     method = augmenter("tailmix")
     mixup = method.prepare(tiny_corpus(), points=("pairs",))
     assert method.start(30) == 15
+    assert method.start(30, restart=20) == 20
     shares = drawn_shares(mixup.settings, np.random.default_rng(0), (500,))
     assert shares.min() >= 0.5
     counts = tiny_corpus().labels.counts

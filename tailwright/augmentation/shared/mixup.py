@@ -33,7 +33,7 @@ class MixupSettings(Settings):
     )
     clean: bool = setting(True, "a batch is learnt unmixed as well; its loss is the mean of both")
     start_epoch: int | None = setting(
-        0, "epochs that are trained before mixing begins; none: half of all", least=0
+        0, "epochs before mixing begins; none: as many as before `restart`, or half of all", least=0
     )
     mask: Literal["either", "first"] = setting(
         "either", "the tokens of a mixed row are those of either row, or of the first alone"

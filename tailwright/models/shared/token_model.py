@@ -135,7 +135,7 @@ class TokenModel(Model):
             )
         for mix in self.mixes:
             if isinstance(mix, HiddenAugmenter):
-                start = mix.start(epochs)
+                start = mix.start(epochs, restart)
                 if start >= epochs:
                     raise InputError(
                         f"{mix.card.name} begins after {start} epochs",
