@@ -41,6 +41,20 @@ def test_a_method_that_the_model_cannot_take_is_no_contender():
     assert "gandalf" in methods["linear"]
 
 
+def test_a_mixup_is_a_contender_where_the_model_has_its_mix_point():
+    corpus = tiny_corpus(20)
+    names = ("attentionxml", "roberta", "linear")
+    mixups = {"tailmix", "wordmix", "hiddenmix", "tmix", "ssmix"}
+    methods = {model: {c.method for c in contenders_for(model, corpus)} & mixups for model in names}
+    assert methods == {"attentionxml": mixups - {"tmix"}, "roberta": mixups - {"tailmix"}, "linear": set()}
+
+
+def test_mixups_are_tried_and_ranked(small_start):
+    tried = [Contender("tailmix"), Contender("wordmix")]
+    advice = advise(tiny_corpus(80), "attentionxml", budget=1e9, contenders=tried)
+    assert {entry.contender.method for entry in advice.ranking} == {"tailmix", "wordmix"}
+
+
 def test_a_method_that_needs_label_texts_is_no_contender_without_them():
     corpus = tiny_corpus(20)
     nameless = Corpus(corpus.train, LabelSpace.numbered(len(corpus.labels)))

@@ -102,14 +102,14 @@ class Advice:
 
 def contenders_for(model: str, corpus: Corpus) -> list[Contender]:
     """Everything that can be tried: the methods at the model's doors, each with the settings worth trying."""
-    doors = models.card(model).doors
+    card = models.card(model)
     unmet = set() if corpus.labels.has_text.any() else {"label texts"}
     if not has_wordnet():
         unmet.add("WordNet")
     contenders = []
     for name in augmenters.names():
         kind = augmenters.get(name)
-        if kind.card.door in doors and not unmet.intersection(kind.card.needs):
+        if card.takes(kind.card) and not unmet.intersection(kind.card.needs):
             contenders += [Contender(name, settings) for settings in kind.probes]
     return contenders
 
