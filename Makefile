@@ -40,7 +40,7 @@ format: $(STAMP) ## rewrite the code in the house format
 bench: $(STAMP) ## every benchmark, JSON on stdout
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done
 
-STUDIES ?= label-texts text-augmenters long-texts
+STUDIES ?= label-texts text-augmenters long-texts mixups
 claims: $(STAMP) ## judge the papers' claims by finished studies: STUDIES="DIR..."
 	$(BIN)/python -m tools.claims $(STUDIES)
 

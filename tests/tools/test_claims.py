@@ -327,6 +327,23 @@ def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch)
     assert "Verdict: **holds**." in (tmp_path / "c.md").read_text(encoding="utf-8")
 
 
+def test_what_a_study_says_nothing_of_stays_on_the_page(tmp_path):
+    ledger = [above(), replace(above(), id="y", after=HARD), replace(above(), id="z", untestable="why")]
+    path = tmp_path / "claims.md"
+
+    def write(outcomes, **options):
+        judgements = evaluate_claims(ledger, outcomes, lambda cell: EXAM, draws=200)
+        write_claims(judgements, path, **options)
+        return path.read_text(encoding="utf-8")
+
+    both = write([outcome(EXAM, 0.3), soft(0.8), hard(0.8)])
+    assert "3 claims: 2 holds, 1 cannot be tested here." in both
+    assert write([], former=page.entries_in(both)) == both
+    changed = write([outcome(EXAM, 0.8), soft(0.3)], former=page.entries_in(both))
+    assert "3 claims: 1 holds, 1 does not hold, 1 cannot be tested here." in changed
+    assert "3 claims: 2 not yet tested" in write([])
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
     """The folder of a finished study."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from tools.claims.verdicts import (
 LEDGER = Path("studies/claims.toml")
 PAGE = Path("docs/results/claims.md")
 VERDICTS = (HOLDS, MIXED, LEVEL, FAILS, UNTESTED, UNTESTABLE)
+_BEYOND = "On models that the paper does not speak of:"
 _ABOUT = """\
 What the papers claim, tested on our own cells. An effect is a difference in points of percent on all test
 rows of a dataset, with its 95 % interval by a paired bootstrap over test rows and seeds
@@ -43,26 +46,71 @@ of other and larger corpora and of larger models: what can be compared is the di
 """
 
 
-def judge_studies(folders: Sequence[Path], ledger: Path = LEDGER, out: Path = PAGE) -> list[Judgement]:
-    """Judge every claim of a ledger by the outcomes in these study folders, and write the page."""
+@dataclass(frozen=True)
+class Entry:
+    """A claim on the page: its verdict, that on other models, and its section."""
+
+    verdict: str
+    apart: str
+    section: tuple[str, ...]
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether the section has effects to show."""
+        return "Here:" in self.section or _BEYOND in self.section
+
+
+def judge_studies(
+    folders: Sequence[Path], ledger: Path = LEDGER, out: Path = PAGE, *, anew: bool = False
+) -> list[Judgement]:
+    """Judge every claim of a ledger by the outcomes in these study folders, and write the page.
+
+    A claim of which these studies say nothing keeps what the page said of it, unless it is written `anew`.
+    """
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
     judgements = evaluate_claims(read_ledger(ledger), outcomes)
-    write_claims(judgements, out)
+    former = entries_in(out.read_text(encoding="utf-8")) if out.is_file() and not anew else {}
+    write_claims(judgements, out, former)
     return judgements
 
 
-def write_claims(judgements: Sequence[Judgement], path: Path) -> None:
+def write_claims(
+    judgements: Sequence[Judgement], path: Path, former: Mapping[str, Entry] | None = None
+) -> None:
     """Write the page; the same judgements give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, claims_page(judgements).encode())
+    write_whole(path, claims_page(judgements, former).encode())
 
 
-def claims_page(judgements: Sequence[Judgement]) -> str:
+def entries_in(page: str) -> dict[str, Entry]:
+    """The claims of a page that was written before, by id."""
+    row = re.compile(r"^\| \[.*\]\(#([^)]+)\) \| .* \| (.*) \| (.*) \|$")
+    overview = {found[1]: (found[2], found[3]) for line in page.splitlines() if (found := row.match(line))}
+    entries = {}
+    for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
+        section = f"### {re.split(r'^## ', part, flags=re.MULTILINE)[0]}".strip().splitlines()
+        name = section[0].removeprefix("### ")
+        if name in overview:
+            entries[name] = Entry(*overview[name], tuple(section))
+    return entries
+
+
+def _entry(one: Judgement, former: Mapping[str, Entry]) -> Entry:
+    """What these studies say of a claim; where they say nothing, what was said before."""
+    before = former.get(one.claim.id)
+    if before is not None and before.has_evidence and not (one.effects or one.beyond or one.claim.untestable):
+        return before
+    apart = together([effect.verdict for effect in one.beyond]) if one.beyond else ""
+    return Entry(one.verdict, apart, tuple(_section(one)))
+
+
+def claims_page(judgements: Sequence[Judgement], former: Mapping[str, Entry] | None = None) -> str:
     """The page as Markdown: an overview of all claims, then each with its effects."""
+    entries = {one.claim.id: _entry(one, former or {}) for one in judgements}
     counts = ", ".join(
-        f"{sum(one.verdict == verdict for one in judgements)} {verdict}"
+        f"{sum(entry.verdict == verdict for entry in entries.values())} {verdict}"
         for verdict in VERDICTS
-        if any(one.verdict == verdict for one in judgements)
+        if any(entry.verdict == verdict for entry in entries.values())
     )
     lines = [
         "# The papers' claims",
@@ -75,9 +123,8 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
     ]
     lines += ["| claim | paper | verdict | on models that the paper does not speak of |", "|---|---|---|---|"]
     for one in judgements:
-        apart = together([effect.verdict for effect in one.beyond]) if one.beyond else ""
-        anchor = f"[{in_markdown(one.claim.says)}](#{one.claim.id})"
-        lines.append(f"| {anchor} | {in_markdown(one.claim.paper)} | {one.verdict} | {apart} |")
+        anchor, entry = f"[{in_markdown(one.claim.says)}](#{one.claim.id})", entries[one.claim.id]
+        lines.append(f"| {anchor} | {in_markdown(one.claim.paper)} | {entry.verdict} | {entry.apart} |")
     named = {
         side.name: side.meaning
         for one in judgements
@@ -90,7 +137,7 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
     for paper, members in groupby(judgements, key=lambda one: one.claim.paper):
         lines += ["", f"## {in_markdown(paper)}"]
         for one in members:
-            lines += ["", *_section(one)]
+            lines += ["", *entries[one.claim.id].section]
     lines += [
         "",
         "## How to repeat it",
@@ -100,7 +147,10 @@ def claims_page(judgements: Sequence[Judgement]) -> str:
         "    tailwright study studies/label-texts.toml --out label-texts",
         "    tailwright study studies/text-augmenters.toml --out text-augmenters",
         "    tailwright study studies/long-texts.toml --out long-texts",
-        "    python -m tools.claims label-texts text-augmenters long-texts",
+        "    tailwright study studies/mixups.toml --out mixups",
+        "    python -m tools.claims label-texts text-augmenters long-texts mixups",
+        "",
+        "A claim of which these studies say nothing keeps what the page says of it; `--anew` forgets that.",
         "",
     ]
     return "\n".join(lines)
@@ -120,7 +170,7 @@ def _section(one: Judgement) -> list[str]:
         lines += ["", "The paper:", "", *(f"- {in_markdown(figure.title)}" for figure in claim.published)]
     for title, effects in (
         ("Here:", one.effects),
-        ("On models that the paper does not speak of:", one.beyond),
+        (_BEYOND, one.beyond),
     ):
         if effects:
             lines += ["", title, "", *_table(effects)]
