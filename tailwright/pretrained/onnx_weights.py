@@ -20,7 +20,13 @@ _NODE, _CONSTANT = 1, 5
 _READS, _NODE_NAME = 1, 3
 _DIMENSION, _TYPE, _FLOATS, _INTEGERS, _TENSOR_NAME, _BYTES = 1, 2, 4, 5, 8, 9
 # The numbers of the data types that weights have.
-_DTYPES = {1: np.dtype("<f4"), 2: np.dtype("u1"), 3: np.dtype("i1"), 6: np.dtype("<i4"), 7: np.dtype("<i8")}
+_DTYPES: dict[int, np.dtype] = {
+    1: np.dtype("<f4"),
+    2: np.dtype("u1"),
+    3: np.dtype("i1"),
+    6: np.dtype("<i4"),
+    7: np.dtype("<i8"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,8 @@ def read_onnx(path: Path) -> OnnxWeights:
 def _tensor(message: memoryview) -> tuple[str, np.ndarray]:
     """A tensor with its name. Its numbers are raw bytes, or those of a scalar in a field of their own."""
     shape: list[int] = []
-    dtype, numbers, name = np.dtype("<f4"), np.zeros(0, np.float32), ""
+    dtype: np.dtype = _DTYPES[1]
+    numbers, name = np.zeros(0, np.float32), ""
     for field, value in _fields(message):
         if isinstance(value, int):
             if field == _DIMENSION:

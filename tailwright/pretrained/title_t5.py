@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from tailwright.store import FolderWriter
 
 # The shape of flan-t5-small. Its output layer has weights of its own: `tie_word_embeddings` says that, and
 # also that outputs are not scaled before it.
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "architectures": ["T5ForConditionalGeneration"],
     "model_type": "t5",
     "d_model": 512,
