@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_WORD = re.compile(r"( ?)(\w+(?:[-'\u2019]\w+)*|[^\w\s]+)")
+_LETTERS = r"\w[\w\u0300-\u036f]*"  # with accents that stand alone
+_WORD = re.compile(rf"( ?)({_LETTERS}(?:[-'\u2019]{_LETTERS})*|[^\w\s]+)")
 
 Blanks = list[tuple[int, int]]
 """Runs of words as (start, end), ascending, with at least one word between two"""
