@@ -36,7 +36,7 @@ SHARE = 0.15
 
 
 class OneAtATime:
-    """Answers as `generate` gives them: a question after the other, everything computed anew for each token."""
+    """Answers of `generate`: a question after the other, and all tokens computed anew for each next one."""
 
     def __init__(self, filler: Filler) -> None:
         self.filler = filler

@@ -216,4 +216,4 @@ def test_the_command_says_beforehand_what_it_takes(folder, tmp_path, capsys):
         run(["augment", str(tmp_path / "data"), "--method", "xda", "--dry-run", "--json", "-q", *sets]) == 0
     )
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert told["sources"] == 12
+    assert told["forecast"]["xda"]["sources"] == 12

@@ -86,7 +86,6 @@ def test_greedy_answers_are_those_of_transformers_one_at_a_time(network, infille
     assert found == [
         answer[: 1 + answer.index(infiller.pad)] if infiller.pad in answer else answer for answer in expected
     ]
-    assert len({len(answer) for answer in found}) > 1 or rules.no_repeat != 1
 
 
 def test_an_answer_stops_where_the_rest_would_be_dropped(network, infiller):

@@ -51,7 +51,7 @@ class Infilling:
 
     def texts(self) -> pa.LargeListArray:
         """The new texts of each source, which may be equal to it or to each other."""
-        network, key = self._network()
+        network, key = self.network()
         s = self.settings
         filler = Filler(network, self.infiller, s.filling)
         return filled_texts(
@@ -76,7 +76,7 @@ class Infilling:
         """What is learnt from."""
         return self._passages(self.learnt, self.settings.learning.read_characters)
 
-    def _network(self) -> tuple[PromptedT5, str]:
+    def network(self) -> tuple[PromptedT5, str]:
         """The T5 that has learnt what it is to learn, and a digest of all that it depends on."""
         s = self.settings
         network, key = PromptedT5(self.infiller.model, 0), base_key(s.generator, s.scratch)
