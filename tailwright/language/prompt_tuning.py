@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 import torch
 
 from tailwright.code_version import code_version
@@ -31,9 +32,11 @@ def base_infiller(
     return infiller
 
 
-def base_key(name: str, settings: ScratchT5Settings) -> str:
-    """A digest of what `base_infiller` gives, for the same texts and seed."""
-    return content_key(SCRATCH, repr(settings)) if name == SCRATCH else identity_of(weights_folder(name))
+def base_key(name: str, texts: Sequence[str], settings: ScratchT5Settings) -> str:
+    """A digest of what `base_infiller` gives, for the same seed."""
+    if name == SCRATCH:
+        return content_key(SCRATCH, repr(settings), pa.array(texts, pa.large_string()))
+    return identity_of(weights_folder(name))
 
 
 def scratch_plan(settings: ScratchT5Settings) -> Plan:

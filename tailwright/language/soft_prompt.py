@@ -104,7 +104,7 @@ def prompted(infiller: Infiller, texts: Sequence[str], settings: PromptSettings,
     words = torch.from_numpy(random.integers(len(infiller.tokenizer), size=settings.length))
     with torch.no_grad():
         network.vectors.copy_(states[:, None].expand(network.shape))
-        network.vectors[0].copy_(infiller.model.get_input_embeddings()(words))
+        network.vectors[0].copy_(infiller.model.get_input_embeddings()(words.to(infiller.model.device)))
     return network
 
 

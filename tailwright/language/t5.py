@@ -77,7 +77,7 @@ class Infiller:
                 pieces.append([])
             elif pieces:
                 pieces[-1].append(token)
-        texts = [str(self.tokenizer.decode(piece)).strip() for piece in pieces[:blanks]]
+        texts = [str(self.tokenizer.decode(one, skip_special_tokens=True)).strip() for one in pieces[:blanks]]
         return texts + [""] * (blanks - len(texts))
 
     def all_tokens(self, texts: Sequence[str]) -> list[list[int]]:

@@ -62,9 +62,14 @@ class Infilling:
     def infiller(self) -> Infiller:
         """The T5 as it is before it learns from this corpus."""
         s = self.settings
-        texts = self._first_characters(self.learnt, s.learning.read_characters).to_pylist()
         device = device_of(s.learning.device)
-        return base_infiller(s.generator, [*texts, *self._names], s.scratch, device, self.seed)
+        return base_infiller(s.generator, self._vocabulary_texts, s.scratch, device, self.seed)
+
+    @cached_property
+    def _vocabulary_texts(self) -> list[str]:
+        """What the vocabulary of a new T5 is learnt from."""
+        texts = self._first_characters(self.learnt, self.settings.learning.read_characters)
+        return [*texts.to_pylist(), *self._names]
 
     @cached_property
     def to_fill(self) -> Passages:
@@ -79,8 +84,8 @@ class Infilling:
     def network(self) -> tuple[PromptedT5, str]:
         """The T5 that has learnt what it is to learn, and a digest of all that it depends on."""
         s = self.settings
-        network, key = PromptedT5(self.infiller.model, 0), base_key(s.generator, s.scratch)
-        network.to(self.infiller.model.device)
+        network = PromptedT5(self.infiller.model, 0).to(self.infiller.model.device)
+        key = base_key(s.generator, self._vocabulary_texts, s.scratch)
         if s.generator == SCRATCH:
             tuning = self._tuning(key)
             network, key = tuning.scratch(s.scratch), content_key(tuning.key, repr(s.scratch))
