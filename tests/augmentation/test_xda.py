@@ -53,12 +53,12 @@ def xda(**settings: Any) -> Xda:
 
 @pytest.fixture
 def asked(monkeypatch) -> list[Question]:
-    """The questions to a T5 that fills every blank with `new`."""
+    """The questions to a T5 that fills every blank with `fresh`."""
     seen: list[Question] = []
 
     def answers(self: object, questions: Sequence[Question]) -> list[list[str]]:
         seen.extend(questions)
-        return [["new"] * (len(question.segments) - 1) for question in questions]
+        return [["fresh"] * (len(question.segments) - 1) for question in questions]
 
     monkeypatch.setattr(filling.Filler, "answers", answers)
     return seen
@@ -122,7 +122,7 @@ def test_texts_that_do_not_change_or_come_twice_give_no_row(folder, asked):
     made = xda(generator=folder, prompt="off", mask_share=0.15, copies=9).new_rows(tiny_corpus())
     texts = list(zip(made.origin.rows.tolist(), made.texts.to_pylist(), strict=True))
     assert len(set(texts)) == len(texts) < 9 * 12
-    assert all(text.split().count("new") == 1 for _, text in texts)
+    assert all(text.split().count("fresh") == 1 for _, text in texts)
 
 
 def test_only_the_first_characters_of_a_text_are_rewritten(folder, asked):
