@@ -18,7 +18,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 _ROOM = 32  # tokens at a time
 
 
-class _CachedLayer(DynamicLayer):  # type: ignore[no-untyped-call]
+class CachedLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """Keys and values of one layer, (sequences, heads, tokens, size of a head), and room for more tokens."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class CachedSequences:
     def __init__(self, model: PreTrainedModel, prompts: Sequence[Sequence[int]]) -> None:
         """Prompts of unequal length are padded on the left, and the padding is masked."""
         self.model = model
-        self._cache = Cache(layer_class_to_replicate=_CachedLayer)
+        self._cache = Cache(layer_class_to_replicate=CachedLayer)
         longest = max(map(len, prompts))
         lengths = torch.tensor([len(prompt) for prompt in prompts])
         tokens = torch.zeros((len(prompts), longest), dtype=torch.long)
@@ -128,8 +128,8 @@ class CachedSequences:
             self._mask = self._mask[sequences]
 
     @property
-    def _layers(self) -> list[_CachedLayer]:
-        return cast("list[_CachedLayer]", self._cache.layers)
+    def _layers(self) -> list[CachedLayer]:
+        return cast("list[CachedLayer]", self._cache.layers)
 
     def _run(self, tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         positions = {"position_ids": places} if self._takes_places else {}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AddedToken,
     AutoModelForCausalLM,
@@ -16,8 +15,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from tailwright.errors import InputError, quoted
-from tailwright.language.generator import Generator
+from tailwright.language.byte_pairs import byte_pairs
+from tailwright.language.generator import Generator, loaded
 from tailwright.language.pairs import TextPairs
 from tailwright.language.settings import TuningSettings
 from tailwright.pretrained.quiet import quiet_libraries
@@ -32,27 +31,8 @@ SCRATCH_HEAD_WIDTH = 64
 
 def load_causal(folder: Path, *, separator: str | None, lower_case: bool) -> Generator:
     """The model in the folder, in float32 on the CPU, not tuned yet; `separator` as in `with_layout`."""
+    model, tokenizer = loaded(folder, AutoModelForCausalLM, AutoTokenizer, "a causal language model")
     with quiet_libraries():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
-                folder,
-                trust_remote_code=False,
-                use_safetensors=True,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-        except Exception as error:  # transformers, tokenizers and safetensors raise a dozen kinds, some bare
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise InputError(
-                f"cannot be loaded ({reason})", expected="a causal language model", path=folder
-            ) from error
-        model, report = loaded
-        for problem in ("missing_keys", "mismatched_keys"):
-            if report[problem]:
-                first = quoted(sorted(map(str, report[problem]))[0])
-                lack = f"weights lack {len(report[problem])} tensors of the model, such as {first}"
-                raise InputError(lack, expected="a causal language model", path=folder)
         return with_layout(model, tokenizer, separator, lower_case)
 
 
@@ -64,7 +44,7 @@ def scratch_generator(pairs: TextPairs, settings: TuningSettings, seed: int) -> 
     width = settings.scratch_width
     with quiet_libraries():
         tokenizer: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-            tokenizer_object=_byte_pairs(texts, settings.scratch_vocabulary),
+            tokenizer_object=byte_pairs(texts, settings.scratch_vocabulary, [END]),
             eos_token=END,
             model_max_length=SCRATCH_POSITIONS,
         )
@@ -82,21 +62,6 @@ def scratch_generator(pairs: TextPairs, settings: TuningSettings, seed: int) -> 
             torch.manual_seed(int(stream(seed, "generator/scratch").integers(1 << 62)))
             model = GPT2LMHeadModel(config)  # type: ignore[no-untyped-call]
         return with_layout(model, tokenizer, settings.separator, settings.lower_case)
-
-
-def _byte_pairs(texts: list[str], vocabulary: int) -> Tokenizer:
-    """A byte-level BPE tokenizer, to which no text is unknown."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[END],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
 
 
 def with_layout(model: Any, tokenizer: Any, separator: str | None, lower_case: bool) -> Generator:

@@ -1,11 +1,17 @@
-"""`Generator`: a language model that writes a target text for a source text."""
+"""`Generator`: a language model that writes a target text for a source text; and how any is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from tailwright.errors import InputError, quoted
+from tailwright.pretrained.quiet import quiet_libraries
 
 
 @dataclass(frozen=True)
@@ -25,16 +31,8 @@ class Generator:
 
     def all_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Texts as tokens, each on one line; the name of a special token within a text is plain text."""
-        if not texts:
-            return []
         lines = [" ".join((text.lower() if self.lower_case else text).split()) for text in texts]
-        return self.tokenizer(
-            lines,
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            verbose=False,
-        )["input_ids"]
+        return plain_tokens(self.tokenizer, lines)
 
     def prompt(self, source: str) -> list[int]:
         """What the model continues with a target."""
@@ -46,3 +44,39 @@ class Generator:
         if self.end in target:
             target = target[: target.index(self.end)]
         return " ".join(str(self.tokenizer.decode(target, skip_special_tokens=True)).split())
+
+
+def plain_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """Texts as tokens, without special ones: the name of one within a text is plain text."""
+    if not texts:
+        return []
+    return tokenizer(
+        list(texts),
+        add_special_tokens=False,
+        split_special_tokens=True,
+        return_attention_mask=False,
+        verbose=False,
+    )["input_ids"]
+
+
+def loaded(folder: Path, model_class: Any, tokenizer_class: Any, kind: str) -> tuple[Any, Any]:
+    """Model, in float32 on the CPU, and tokenizer in the folder; an InputError expects `kind`."""
+    with quiet_libraries():
+        try:
+            tokenizer = tokenizer_class.from_pretrained(folder, trust_remote_code=False)
+            model, report = model_class.from_pretrained(
+                folder,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+        except Exception as error:  # transformers, tokenizers and safetensors raise a dozen kinds, some bare
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise InputError(f"cannot be loaded ({reason})", expected=kind, path=folder) from error
+    for problem in ("missing_keys", "mismatched_keys"):
+        if report[problem]:
+            first = quoted(sorted(map(str, report[problem]))[0])
+            lack = f"weights lack {len(report[problem])} tensors of the model, such as {first}"
+            raise InputError(lack, expected=kind, path=folder)
+    return model, tokenizer

@@ -120,3 +120,78 @@ class DecodingSettings(Settings):
         if self.max_growth is None:
             return most
         return min(most, int(self.max_growth * source_tokens) + GROWTH_TOKENS)
+
+
+@dataclass(frozen=True)
+class ScratchT5Settings(Settings):
+    """The small T5 that is trained on the corpus's own texts, by filling their blanks."""
+
+    width: int = setting(256, "width of the model", least=1)
+    layers: int = setting(3, "layers of the encoder, and of the decoder", least=1)
+    vocabulary: int = setting(4000, "tokens in its vocabulary", least=400, most=32_000)
+    dropout: float = setting(0.1, "dropout while it learns", least=0, below=1)
+    epochs: int = setting(20, "passes over the texts; masks are drawn anew in each", least=1)
+    rate: float = setting(1e-3, "learning rate", above=0)
+    warmup: float = setting(
+        0.05, "share of the steps in which the rate rises; then it falls to 0", least=0, below=1
+    )
+    batch: int = setting(32, "texts in a step", least=1)
+
+
+@dataclass(frozen=True)
+class PromptSettings(Settings):
+    """A deep soft prompt before every layer of a frozen T5's encoder, and how it is learnt.
+
+    Length, rate, decay, batch and lengths are those of XDA's authors, who start from the prompt of another
+    paper; without it, `start=states` begins where the layers' own hidden states are.
+    """
+
+    length: int = setting(5, "positions of the prompt in each layer", least=1)
+    start: Literal["states", "normal"] = setting(
+        "states",
+        "first values: states: tokens of the vocabulary, and in deeper layers mean hidden states of texts; "
+        "normal: N(0, 1)",
+    )
+    start_texts: int = setting(200, "texts whose hidden states are averaged for start=states", least=1)
+    epochs: int = setting(30, "passes over the texts; masks are drawn anew in each", least=1)
+    rate: float = setting(0.3, "learning rate of Adafactor, the same in every step", above=0)
+    weight_decay: float = setting(1e-5, "weight decay of the prompt", least=0)
+    batch: int = setting(8, "texts in a step", least=1)
+
+
+@dataclass(frozen=True)
+class CorruptionSettings(Settings):
+    """How the texts are masked that a T5, or its prompt, learns from."""
+
+    read_characters: int = setting(1000, "first characters of a text that is learnt from", least=1)
+    max_tokens: int = setting(128, "longest source, and longest target; what is longer is cut", least=8)
+    max_texts: int | None = setting(
+        None, "most texts to learn from, drawn by the seed; none: no limit", least=1
+    )
+    checkpoint_seconds: float = setting(
+        300.0, "seconds between checkpoints, the most work that a kill can lose", least=0
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting("auto", "where the model learns and is asked")
+
+
+@dataclass(frozen=True)
+class FillingSettings(Settings):
+    """How the blanks of a text are filled: greedily, some at a time, each time reading what was filled.
+
+    The penalty, the rule against repetition and the ten blanks are XDA's. Its longest answer is 512 tokens,
+    which a model only reaches when it repeats itself: ten blanks of a word or two take about 40.
+    """
+
+    characters: int = setting(
+        500, "first characters of a text that are rewritten; the rest is left out", least=1
+    )
+    blanks: int = setting(10, "blanks that are filled at a time", least=1, most=99)
+    repetition_penalty: float = setting(
+        2.5, "logits of tokens that an answer already has are divided by this; 1: off", least=1
+    )
+    no_repeat: int = setting(3, "no run of so many tokens comes twice in an answer; 0: off", least=0)
+    max_new_tokens: int = setting(128, "tokens of the longest answer", least=1)
+    batch_tokens: int = setting(
+        8192, "tokens that are read at a time, padding included: it bounds the memory", least=1
+    )
+    shard_rows: int = setting(64, "sources in a shard, the most work that a kill can lose", least=1)

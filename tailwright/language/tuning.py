@@ -1,19 +1,8 @@
-"""`tuned_generator`: a language model tuned on pairs of texts, once; after a kill it continues.
-
-The work folder of a generator:
-
-| in the folder | holds |
-|---|---|
-| `log.jsonl` | epochs with losses, seconds and peak memory |
-| `checkpoint/` | how far an unfinished tuning is; about four times the weights, removed in the end |
-| `generator/` | what was learnt: all weights, or only LoRA's matrices |
-"""
+"""`tuned_generator`: a language model tuned on pairs of texts, once; after a kill it continues."""
 
 from __future__ import annotations
 
 import dataclasses
-import logging
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,25 +15,19 @@ from torch import nn
 from tailwright.code_version import code_version
 from tailwright.encoders.dropout import torch_draws_from
 from tailwright.encoders.token_batches import bucketed_order, chunks
-from tailwright.errors import InputError, TailwrightError
+from tailwright.errors import InputError
 from tailwright.language.adapting import SCRATCH, Adapted, adapted, untuned
 from tailwright.language.generator import Generator
+from tailwright.language.learning import learn_once
 from tailwright.language.pairs import Sequences, TextPairs, padded, sequences_of
 from tailwright.language.settings import TuningSettings
 from tailwright.language.work import work_folder
 from tailwright.pretrained import identity_of, weights_folder
-from tailwright.store import open_folder, writing
-from tailwright.store.keeping import alone
 from tailwright.store.shared import content_key
-from tailwright.training.loop import run_phases
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
-from tailwright.training.weights import Arrays, put_weights, weights_of
+from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
-
-log = logging.getLogger(__name__)
-
-KIND = "generator"
 
 
 def tuned_generator(name: str, pairs: TextPairs, settings: TuningSettings, *, seed: int) -> Generator:
@@ -54,16 +37,17 @@ def tuned_generator(name: str, pairs: TextPairs, settings: TuningSettings, *, se
     """
     if len(pairs) == 0:
         raise InputError("no pairs to tune a generator on", expected="at least one")
-    folder = tuning_folder(name, pairs, settings, seed=seed)
-    with alone(folder):
-        model = adapted(untuned(name, pairs, settings, seed), settings, seed)
-        if not _restored(model, folder / KIND):
-            # Random weights have further to go than pretrained ones.
-            rate = settings.scratch_rate if name == SCRATCH else settings.rate
-            _tune(model, pairs, dataclasses.replace(settings, rate=rate), seed, folder)
-            with writing(folder / KIND, kind=KIND, overwrite=True) as kept:
-                kept.tensors("weights", weights_of(model.model, model.learning))
-            shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+    model = adapted(untuned(name, pairs, settings, seed), settings, seed)
+    # Random weights have further to go than pretrained ones.
+    rate = settings.scratch_rate if name == SCRATCH else settings.rate
+    learn_once(
+        tuning_folder(name, pairs, settings, seed=seed),
+        model.model,
+        model.learning,
+        lambda work: _phase(model, pairs, dataclasses.replace(settings, rate=rate), seed, work),
+        seed=seed,
+        checkpoint_seconds=settings.checkpoint_seconds,
+    )
     return model.tuned()
 
 
@@ -81,28 +65,12 @@ def tuning_folder(name: str, pairs: TextPairs, settings: TuningSettings, *, seed
     return work_folder("generator", generator_key(name, pairs, settings, seed=seed))
 
 
-def _restored(adapted: Adapted, kept: Path) -> bool:
-    """Whether there was a finished generator, whose weights the model has now."""
-    if not kept.exists():
-        return False
-    try:
-        shapes = {name: tuple(parameter.shape) for name, parameter in adapted.learning.items()}
-        weights = open_folder(kept, kind=KIND).tensors("weights", shapes=shapes)
-    except TailwrightError as problem:
-        log.warning("tuned anew: %s", problem)
-        shutil.rmtree(kept, ignore_errors=True)
-        return False
-    put_weights(adapted.model, weights)
-    return True
-
-
-def _tune(adapted: Adapted, pairs: TextPairs, settings: TuningSettings, seed: int, folder: Path) -> None:
+def _phase(
+    adapted: Adapted, pairs: TextPairs, settings: TuningSettings, seed: int, work: Workplace
+) -> _Tuning:
     learnt, held = pairs.split(settings.held_out, seed)
-    generator = adapted.generator
-    train = sequences_of(generator, learnt, longest=settings.max_tokens)
-    valid = sequences_of(generator, held, longest=settings.max_tokens)
-    work = Workplace(folder, resume=True, checkpoint_seconds=settings.checkpoint_seconds)
-    _discard_damaged(folder / "checkpoint")
+    train = sequences_of(adapted.generator, learnt, longest=settings.max_tokens)
+    valid = sequences_of(adapted.generator, held, longest=settings.max_tokens)
     work.log(
         "pairs",
         train=len(train),
@@ -111,16 +79,7 @@ def _tune(adapted: Adapted, pairs: TextPairs, settings: TuningSettings, seed: in
         cut=train.cut + valid.cut,
         trained_weights=sum(parameter.numel() for parameter in adapted.learning.values()),
     )
-    run_phases(adapted.model, [_Tuning(adapted, train, valid, settings)], seed=seed, work=work)
-
-
-def _discard_damaged(checkpoint: Path) -> None:
-    if checkpoint.exists():
-        try:
-            open_folder(checkpoint, kind="checkpoint")
-        except TailwrightError as problem:
-            log.warning("tuned from the start: %s", problem)
-            shutil.rmtree(checkpoint, ignore_errors=True)
+    return _Tuning(adapted, train, valid, settings)
 
 
 class _Tuning(Phase):

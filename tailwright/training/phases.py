@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -45,6 +46,7 @@ class Plan(Settings):
     micro_batch: int | None = setting(None, "rows whose loss is computed at a time; None: all", least=1)
     averaging: Averaging | None = setting(None, "when snapshots of the weights are averaged")
     epsilon: float = setting(EPSILON, "what Adam adds to the root of the second moment", above=0)
+    optimiser: Literal["adamw", "adafactor"] = setting("adamw", "of dense parameters")
     precision: Precision = setting("full", "mixed: products in half precision, on CUDA alone")
 
     @staticmethod

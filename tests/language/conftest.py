@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tiny_t5 import save_tiny_t5
 
 SENTENCES = (
     "the quick brown fox jumps over the lazy dog",
@@ -77,3 +78,9 @@ def tiny_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a Llama of 128 positions, whose output layer is its embedding, as in SmolLM2."""
     return save_tiny(tmp_path_factory.mktemp("models") / "tiny-llama", "llama")
+
+
+@pytest.fixture(scope="session", params=["t5", "t5-1.1"])
+def tiny_t5(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a T5, and one with a T5 of version 1.1."""
+    return save_tiny_t5(tmp_path_factory.mktemp("models") / request.param, gated=request.param != "t5")

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tailwright.errors import InputError
-from tailwright.language import tuning
+from tailwright.language import learning, tuning
 from tailwright.language.causal import load_causal
 from tailwright.language.pairs import padded, sequences_of
 from tailwright.language.settings import TuningSettings
@@ -55,7 +55,7 @@ def test_what_is_finished_is_loaded_and_not_tuned_again(folder, kind, monkeypatc
     def never(*_: object, **__: object) -> None:
         raise AssertionError("tuned again")
 
-    monkeypatch.setattr(tuning, "run_phases", never)
+    monkeypatch.setattr(learning, "run_phases", never)
     again = tuned_generator(folder, pairs, chosen, seed=1)
     assert digest(again) == digest(first)
     assert not again.model.training

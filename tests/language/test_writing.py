@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from tailwright.errors import InputError
-from tailwright.language import decoding, writing
+from tailwright.language import decoding, shards
 from tailwright.language.beam import Continuation
 from tailwright.language.causal import load_causal
 from tailwright.language.decoding import decoding_rate
@@ -175,7 +175,7 @@ def test_progress_is_that_of_what_is_left(
         yield done.append
         seen.append(sum(done))
 
-    monkeypatch.setattr(writing, "progress", watched)
+    monkeypatch.setattr(shards, "progress", watched)
     write(generator, SOURCES)
     assert seen == ["writing texts (6 of 10 are there)", 4, 4]
     write(generator, SOURCES)

@@ -12,7 +12,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.text.words import spaced_words
 from tailwright.errors import InputError, quoted
-from tailwright.kernels.draws import coins
+from tailwright.kernels.draws import coins, random_keys
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
 
@@ -63,6 +63,20 @@ def rows_to_augment(
     elif settings.rows != "all":
         fit &= coins(stream_key(seed, "rows-to-augment"), train.origin.rows, float(settings.rows))
     return np.flatnonzero(fit)
+
+
+def drawn_rows(
+    rows: np.ndarray, numbers: np.ndarray, most: int | None, seed: int, method: str = "sources"
+) -> np.ndarray:
+    """`most` of these rows, drawn by the seed, in the order of their numbers.
+
+    A larger draw includes a smaller one. Of rows with the same number only the first is a source.
+    """
+    rows = rows[np.unique(numbers[rows], return_index=True)[1]]
+    if most is None or len(rows) <= most:
+        return rows
+    drawn = random_keys(stream_key(seed, method), numbers[rows])
+    return rows[np.sort(np.argsort(drawn, kind="stable")[:most])]
 
 
 def rows_made_of(train: Dataset, sources: np.ndarray, texts: pa.LargeStringArray, method: str) -> Dataset:

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from tailwright.augmentation.shared.sources import SourceSettings, rows_to_augment
+from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.similarity import similar_pairs
-from tailwright.kernels.draws import draw_partners, random_keys
+from tailwright.kernels.draws import draw_partners
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
 
@@ -75,7 +75,7 @@ def pairs_and_sources(
         len(fit),
         firsts[kept],
         seconds[kept],
-        _some(sources, numbers, settings.max_rows, seed),
+        drawn_rows(sources, numbers, settings.max_rows, seed),
         int(similar.sum()),
     )
 
@@ -113,15 +113,3 @@ def _rank_within(group: np.ndarray, order: np.ndarray) -> np.ndarray:
     rank = np.empty(len(group), dtype=np.int64)
     rank[by_group] = np.arange(len(group)) - np.repeat(starts, counts)
     return rank
-
-
-def _some(rows: np.ndarray, numbers: np.ndarray, most: int | None, seed: int) -> np.ndarray:
-    """`most` of these rows, drawn by the seed, in the order of their numbers.
-
-    A larger draw includes a smaller one. Of rows with the same number only the first is a source.
-    """
-    rows = rows[np.unique(numbers[rows], return_index=True)[1]]
-    if most is None or len(rows) <= most:
-        return rows
-    drawn = random_keys(stream_key(seed, "sources"), numbers[rows])
-    return rows[np.sort(np.argsort(drawn, kind="stable")[:most])]

@@ -1,0 +1,167 @@
+"""How well a T5 fills blanks of held-out texts: as it is, with a prompt, and one trained on the corpus alone.
+
+    .venv/bin/python benchmarks/bench_t5.py [--generator title-t5 scratch] [--texts 300] [--learnt N]
+        [--prompt-epochs N] [--scratch-epochs N] [--threads N] [--corpus NAME]
+
+The last `--texts` of the corpus are held out and rewritten once, as `xda` rewrites; it learns from others.
+
+| figure | is |
+|---|---|
+| `restored` | share of the blanks whose words come back exactly |
+| `empty` | share of the blanks that stay empty |
+| `looping` | share of the answers that repeat a word three times in a row, or run into the longest answer |
+| `similarity` | mean cosine of the texts' embeddings and their sources', where `minilm` is installed |
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import common
+import numpy as np
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+import tailwright as tw
+from tailwright.augmentation.shared.infilling import Infilling
+from tailwright.augmentation.xda import XdaSettings
+from tailwright.errors import InputError
+from tailwright.language.filling import Filler, Question, rewritten
+from tailwright.language.masking import MaskedText, Words, drawn_blanks
+from tailwright.pretrained import weights_folder
+from tailwright.streams import stream
+
+SHARE = 0.15
+
+
+class Watched:
+    """Answers, and what they were like."""
+
+    def __init__(self, filler: Filler) -> None:
+        self.filler = filler
+        self.values: list[list[str]] = []
+
+    def answers(self, questions: Sequence[Question]) -> list[list[str]]:
+        found = self.filler.answers(questions)
+        self.values += found
+        return found
+
+    def looping(self) -> float:
+        return float(np.mean([any(_loops(value) for value in values) for values in self.values]))
+
+    def empty(self) -> float:
+        return float(np.mean([not value for values in self.values for value in values]))
+
+
+def _loops(value: str) -> bool:
+    words = value.split()
+    return len(words) > 20 or any(a == b == c for a, b, c in zip(words, words[1:], words[2:], strict=False))
+
+
+def restored(work: Infilling, filler: Filler) -> float:
+    """The share of blanks, all of a text open at once, that get their own words back."""
+    drafts = []
+    for text, row in zip(work.to_fill.texts.to_pylist(), work.to_fill.rows.tolist(), strict=True):
+        words = Words.of(text)
+        blanks = drawn_blanks(len(words), SHARE, stream(1, "bench-t5", row))
+        drafts.append(MaskedText(words, blanks[: filler.settings.blanks]))
+    lines = work.to_fill.labels.to_pylist()
+    questions = [
+        Question(line, draft.segments(range(len(draft.blanks))))
+        for line, draft in zip(lines, drafts, strict=True)
+    ]
+    same = [
+        value.lower() == true.lower()
+        for draft, values in zip(drafts, filler.answers(questions), strict=True)
+        for value, true in zip(values, draft.values, strict=True)
+    ]
+    return float(np.mean(same))
+
+
+def similarity(sources: Sequence[str], texts: Sequence[str]) -> float | None:
+    """The mean cosine of each text and its source; None without `minilm`."""
+    try:
+        folder = weights_folder("minilm")
+    except InputError:
+        return None
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    cosines = []
+    with torch.inference_mode():
+        for start in range(0, len(texts), 32):
+            both = [*sources[start : start + 32], *texts[start : start + 32]]
+            batch = tokenizer(both, padding=True, truncation=True, max_length=256, return_tensors="pt")
+            mask = batch["attention_mask"][:, :, None]
+            states = model(**batch).last_hidden_state  # (texts, tokens, width)
+            vectors = (states * mask).sum(1) / mask.sum(1)
+            cosines.append(torch.nn.functional.cosine_similarity(*vectors.chunk(2)))
+    return round(float(torch.cat(cosines).mean()), 4)
+
+
+def measured(work: Infilling) -> dict[str, Any]:
+    start = time.perf_counter()
+    network, _ = work.network()
+    learning = time.perf_counter() - start
+    filler = Filler(network, work.infiller, work.settings.filling)
+    watched = Watched(filler)
+    start = time.perf_counter()
+    made = rewritten(
+        work.to_fill, watched.answers, copies=1, share=SHARE, blanks=work.settings.filling.blanks, seed=0
+    )
+    seconds = time.perf_counter() - start
+    texts, sources = [text for (text,) in made], work.to_fill.texts.to_pylist()
+    return {
+        "learning_seconds": round(learning, 1),
+        "texts_a_second": round(len(texts) / seconds, 2),
+        "restored": round(restored(work, filler), 4),
+        "empty": round(watched.empty(), 4),
+        "looping": round(watched.looping(), 4),
+        "similarity": similarity(sources, texts),
+        "examples": [{"source": a, "text": b} for a, b in list(zip(sources, texts, strict=True))[:3]],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--generator", nargs="+", default=["title-t5", "scratch"])
+    parser.add_argument("--texts", type=int, default=300)
+    parser.add_argument("--learnt", type=int, default=2000)
+    parser.add_argument("--prompt-epochs", type=int, default=5)
+    parser.add_argument("--scratch-epochs", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--corpus", default="cve-libraries")
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    corpus = tw.read(common.data_folder() / arguments.corpus)
+    rows = len(corpus.train)
+    held_out = np.arange(rows - arguments.texts, rows)
+    learnt = np.sort(stream(0, "bench-t5").permutation(rows - arguments.texts)[: arguments.learnt])
+    result: dict[str, Any] = {}
+    for generator in arguments.generator:
+        for prompt in (False, True):
+            settings = XdaSettings(generator=generator, prompt=prompt, mask_share=SHARE)
+            settings = replace(
+                settings,
+                tuning=replace(settings.tuning, epochs=arguments.prompt_epochs),
+                scratch=replace(settings.scratch, epochs=arguments.scratch_epochs),
+            )
+            name = f"{generator}, prompt {'on' if prompt else 'off'}"
+            result[name] = measured(Infilling(corpus, learnt, held_out, settings, seed=0))
+    common.emit(
+        "t5",
+        {
+            "corpus": arguments.corpus,
+            "texts": arguments.texts,
+            "learnt": len(learnt),
+            "threads": torch.get_num_threads(),
+            **result,
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
