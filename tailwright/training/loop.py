@@ -61,13 +61,12 @@ def run_phases(
         optimisers = Optimisers(network, phase.plan)
         averages = Averages(phase.plan.averaging, network, optimisers.rates)
         run = RunState(Place(phase=number), network, optimisers, averages, changing)
-        begun = saved is not None
         if saved is not None:
             run.restore(saved)
             work.log("resume", phase=phase.name, epoch=run.place.epoch + 1, batch=run.place.batch)
             saved = None
         with work.phase(phase.name, rows=phase.rows, epochs=phase.plan.epochs):
-            if phase.key is None or shared_folder() is None or begun or team.size > 1:
+            if phase.key is None or shared_folder() is None or team.size > 1:
                 _run_phase(phase, run, seed, work)
             else:
                 _run_phase_once(phase, phase.key, run, seed, work)
@@ -108,7 +107,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
 
 
 def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: int, work: Workplace) -> None:
-    """Run a phase, or take the weights that another training has run it for."""
+    """Run a phase, or what is left of it, or take the weights that another training has run it for."""
 
     def trained() -> Arrays:
         _run_phase(phase, run, seed, work)

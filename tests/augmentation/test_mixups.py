@@ -332,6 +332,17 @@ def test_a_training_that_begins_anew_shares_what_came_before_with_one_that_mixes
     assert [len(losses(tmp_path / name)) for name in ("plain", "mixed")] == [3, 1]
 
 
+def test_what_a_resumed_training_finishes_is_shared(tmp_path, monkeypatch):
+    mixes = [{"tailmix": {"start_epoch": 2}}, {"wordmix": {"start_epoch": 2}}]
+    alone = [weights_after(None, mix) for mix in mixes]
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path / "shared"))
+    with stopped_after(2):
+        weights_after(tmp_path / "0", mixes[0])
+    assert same(alone[0], weights_after(tmp_path / "0", mixes[0], resume=True))
+    assert same(alone[1], weights_after(tmp_path / "1", mixes[1]))
+    assert len(losses(tmp_path / "1")) == 1
+
+
 def test_trainings_that_share_work_share_the_head_that_learns_first(encoder, tmp_path, monkeypatch):
     settings = {**ENCODED, "encoder": encoder, "head_epochs": 2}
     mixes = [{}, {"wordmix": {}}]
