@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from toy_augmenter import SwapTwoWords
 
-from tailwright.augmentation import AugmenterCard, augment, augmenters
+from tailwright.augmentation import AugmenterCard, augmenters
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks import check_augmenter, check_model
 from tailwright.checks.corpora import tiny_corpus
@@ -21,6 +21,7 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.models import ModelCard, models
 from tailwright.models.label_matcher import LabelMatcher
 from tailwright.models.popularity import Popularity
+from tailwright.runs import augment
 from tailwright.streams import stream
 from tailwright.training.batches import BatchDrawer
 
