@@ -102,7 +102,7 @@ class Filter(RowRefiner):
         summary="keeps the made rows that a trained classifier finds diverse and true to their labels",
         door="rows",
         keeps_targets=True,
-        paper="XDA",
+        paper="Taming Prompt-Based Data Augmentation for Long-Tailed Extreme Multi-Label Text Classification",
     )
     Settings = FilterSettings
     probes = ()
@@ -123,18 +123,24 @@ class Filter(RowRefiner):
     ) -> Corpus:
         if classifier is None:
             raise ValueError("classifier must be given; tailwright.augment trains or loads one")
-        s: FilterSettings = self.settings
         scored = self.scores(corpus.train, classifier)
-        best = scored.best(s.keep)
-        kept = len(best) if s.act == "weight" else int(best.sum())
-        histograms = scored.histograms()
-        log.info("filter: %d of %d made rows stay; %s", kept, len(best), histograms)
-        (work or Workplace()).log("filter", made=len(best), kept=kept, **histograms)
+        refined, histograms = self.acted(corpus, scored), scored.histograms()
+        dropped = len(corpus.train) - len(refined.train)
+        log.info("filter: %d of %d made rows are dropped; %s", dropped, len(scored.rows), histograms)
+        (work or Workplace()).log("filter", made=len(scored.rows), dropped=dropped, **histograms)
+        return refined
+
+    def acted(self, corpus: Corpus, scored: RowScores) -> Corpus:
+        """The corpus whose made rows are dropped or weighed by their scores."""
+        s: FilterSettings = self.settings
+        train = corpus.train
         if s.act == "weight":
-            return corpus.with_train(_weighed(corpus.train, scored))
-        return corpus.with_train(
-            corpus.train.take(np.delete(np.arange(len(corpus.train)), scored.rows[~best]))
-        )
+            weights = train.weights.copy()
+            weights[scored.rows] *= scored.scores.astype(np.float32)
+            return corpus.with_train(replace(train, weights=weights))
+        stays = np.ones(len(train), dtype=bool)
+        stays[scored.rows] = scored.best(s.keep)
+        return corpus.with_train(train.take(np.flatnonzero(stays)))
 
     def scores(self, train: Dataset, classifier: Classifier) -> RowScores:
         """What the classifier finds of every made row of a weight above 0."""
@@ -162,9 +168,3 @@ def scaled(values: np.ndarray, scaling: Scaling = "minmax") -> np.ndarray:
         values = np.clip(values, *np.percentile(values, (1, 99)))
     width = np.ptp(values)
     return (values - values.min()) / width if width > 0 else np.zeros(len(values))
-
-
-def _weighed(train: Dataset, scored: RowScores) -> Dataset:
-    weights = train.weights.copy()
-    weights[scored.rows] *= scored.scores.astype(np.float32)
-    return replace(train, weights=weights)

@@ -53,7 +53,7 @@ class Mask(RowRefiner):
         summary="made rows give no loss for head labels",
         door="rows",
         keeps_targets=False,
-        paper="XDA",
+        paper="Taming Prompt-Based Data Augmentation for Long-Tailed Extreme Multi-Label Text Classification",
     )
     Settings = MaskSettings
     probes = ()

@@ -58,8 +58,8 @@ def check_methods(methods: Sequence[Augmenter], corpus: Corpus) -> None:
             continue
         if not made:
             raise InputError(
-                f"{method.card.name} adds no rows, and no method before it does",
-                expected="it after a method that adds rows, such as eda, or a corpus with rows of one",
+                f"{method.card.name} acts on rows that methods before it made, and there are none",
+                expected="a method that adds rows before it, such as eda, or a corpus that has such rows",
             )
         if method.scorer is not None and method.scorer.run is not None:
             read_facts(method.scorer.run)

@@ -77,7 +77,7 @@ def scorer_for(
         return model
 
     def key() -> str:
-        code = code_version([kind.__module__, __name__])
+        code = code_version([__name__, *(part.__module__ for part in models.kinds(settings.model))])
         return content_key(code, settings.model, repr(kind().settings), seed, rows.digest())
 
     return Scorer(shared("scorer", key, fitted, lambda folder, model: model.save(folder), loaded))

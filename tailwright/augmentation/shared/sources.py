@@ -87,6 +87,17 @@ def has_sources(method: str) -> bool:
     return bool(method) and (method not in augmenters.names() or augmenters.card(method).keeps_targets)
 
 
+def refuse_without_made_rows(corpus: Corpus) -> None:
+    """InputError if no training row of a corpus was made by an augmentation."""
+    if bool(corpus.train.origin.is_original().all()):
+        raise InputError(
+            "found no training rows that an augmentation made",
+            expected="what `tailwright augment` writes as jsonl, csv, tsv or parquet: other formats do not "
+            "say where a row came from",
+            path=corpus.source or None,
+        )
+
+
 def source_places(train: Dataset, places: np.ndarray) -> np.ndarray:
     """Where the original rows are that the rows at `places` were made of; -1 for a row without a source."""
     origin, originals = train.origin, np.flatnonzero(train.origin.is_original())

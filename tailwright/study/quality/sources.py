@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.augmentation.shared.sources import source_places
+from tailwright.augmentation.shared.sources import refuse_without_made_rows, source_places
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
 from tailwright.registry import unknown
@@ -30,16 +30,10 @@ def pairings(corpus: Corpus, method: str | None = None) -> list[Pairing]:
 
     A corpus without such rows, or without those of `method`, is an InputError.
     """
+    refuse_without_made_rows(corpus)
     origin = corpus.train.origin
     made_by = {name: np.flatnonzero(origin.codes == code) for code, name in enumerate(origin.methods) if name}
     new_rows = {name: rows for name, rows in sorted(made_by.items()) if len(rows)}
-    if not new_rows:
-        raise InputError(
-            "found no training rows that an augmentation made",
-            expected="what `tailwright augment` writes as jsonl, csv, tsv or parquet: other formats do not "
-            "say where a row came from",
-            path=corpus.source or None,
-        )
     if method is not None and method not in new_rows:
         raise InputError(unknown("method", method, list(new_rows)), path=corpus.source or None)
     return [
