@@ -73,12 +73,10 @@ def _check_rows(method: RowRefiner, before: Dataset, after: Dataset) -> None:
         list(zip(rows.origin.rows.tolist(), rows.origin.names(), rows.texts.to_pylist(), strict=True))
         for rows in (before, after)
     ]
-    left, places = iter(enumerate(named[0])), []
-    for row in named[1]:
-        place = next((place for place, known in left if known == row), None)
-        require(place is not None, "it gives rows that were not there, or in another order")
-        places.append(place)
-    kept = before.take([place for place in places if place is not None])
+    left = iter(enumerate(named[0]))
+    places = [next((place for place, known in left if known == row), -1) for row in named[1]]
+    require(-1 not in places, "it gives rows that were not there, or in another order")
+    kept = before.take(places)
     columns = ("targets", "ignored", "excluded") if method.card.keeps_targets else ("targets", "excluded")
     for column in columns:
         same = same_pairs(getattr(after, column), getattr(kept, column))

@@ -84,7 +84,8 @@ def _show(out: Output, scored: RowScores) -> None:
     """Both histograms as a table."""
     shown: dict[str, Any] = scored.histograms()
     steps = len(shown["diversity"]["rows"])
-    header, columns = [], []
+    header: list[str] = []
+    columns: list[list[str]] = []
     for name, histogram in shown.items():
         header += [f"{name} up to", "new rows"]
         columns.append([f"{histogram['to'] * (step + 1) / steps:.2f}" for step in range(steps)])

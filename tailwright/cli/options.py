@@ -98,13 +98,16 @@ def spelt_out(arguments: list[str]) -> list[str]:
 
     >>> spelt_out(["train", "--mask", "data/", "--mask", "tail_below=5", "--mask"])
     ['train', '--mask', '', 'data/', '--mask', 'tail_below=5', '--mask', '']
+    >>> spelt_out(["predict", "run/", "--", "--mask"])
+    ['predict', 'run/', '--', '--mask']
     """
+    end = arguments.index("--") if "--" in arguments else len(arguments)  # what follows are no options
     spelt = []
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip(arguments[:end], [*arguments[1:end], ""], strict=True):
         spelt.append(argument)
         if argument == "--mask" and not _ASSIGNMENT.fullmatch(following):
             spelt.append("")
-    return spelt
+    return spelt + arguments[end:]
 
 
 def seconds_of(text: str) -> float:
