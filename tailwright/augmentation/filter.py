@@ -18,7 +18,6 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from tailwright.augmentation import (
     AugmenterCard,
@@ -163,7 +162,8 @@ def scaled(values: np.ndarray, scaling: Scaling = "minmax") -> np.ndarray:
     if not len(values):
         return values
     if scaling == "rank":
-        values = rankdata(values)
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        values = (np.cumsum(counts) - (counts - 1) / 2)[place]  # equal values share their mean rank
     elif scaling == "percentile":
         values = np.clip(values, *np.percentile(values, (1, 99)))
     width = np.ptp(values)
