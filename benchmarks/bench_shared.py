@@ -21,7 +21,6 @@ import pyarrow as pa
 from scipy import sparse
 
 import tailwright as tw
-from tailwright.augmentation import augment
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.code_version import Sources
 from tailwright.data import Corpus
@@ -33,6 +32,7 @@ from tailwright.labels.shared import annotations_of, shared_tree
 from tailwright.labels.surrogate_clusters import cluster_count, label_clusters, label_vectors
 from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
+from tailwright.runs import augment
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
 

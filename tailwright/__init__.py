@@ -18,7 +18,7 @@ _HOME_OF = {
     "Corpus": "tailwright.data.corpus",
     "Dataset": "tailwright.data.dataset",
     "LabelSpace": "tailwright.data.corpus",
-    "augment": "tailwright.augmentation",
+    "augment": "tailwright.runs",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
@@ -44,14 +44,13 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tailwright.augmentation import augment
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.data.dataset import Dataset
     from tailwright.data.demo import demo_corpus
     from tailwright.data.inspect import inspect
     from tailwright.data.read import read
     from tailwright.data.write import write
-    from tailwright.runs import evaluate, load, train
+    from tailwright.runs import augment, evaluate, load, train
 
 
 def __getattr__(name: str) -> Any:

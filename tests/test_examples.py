@@ -116,7 +116,7 @@ def files_in_the_docs() -> list[str]:
     return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 
-@pytest.mark.parametrize(("name", "place"), [("shout", 0), ("fade", 1), ("stir", 2)])
+@pytest.mark.parametrize(("name", "place"), [("shout", 0), ("hush", 1), ("fade", 2), ("stir", 3)])
 def test_the_augmenters_in_the_docs_pass_the_checks(tmp_path, monkeypatch, name, place):
     (tmp_path / f"{name}.py").write_text(files_in_the_docs()[place])
     monkeypatch.syspath_prepend(tmp_path)

@@ -110,7 +110,7 @@ def test_an_unknown_model_in_a_run_is_an_input_error(saved, tmp_path):
         ({**FACTS, "settings": []}, "'settings': .*valid dictionary"),
         ({**FACTS, "augment": "gandalf"}, "'augment': .*valid list"),
         ({**FACTS, "augment": ["gandalf"]}, "'augment': 'gandalf' .*valid dictionary"),
-        ({**FACTS, "augment": [{"name": "gandalf", "rows": -1}]}, "'rows' in 0 in 'augment': -1"),
+        ({**FACTS, "augment": [{"name": "gandalf", "rows": 0.5}]}, "'rows' in 0 in 'augment': 0.5"),
         ({**FACTS, "seed": 0.5}, "'seed': 0.5 .*valid integer"),
         ({**FACTS, "train_rows": True}, "'train_rows': True .*valid integer"),
         ({**FACTS, "fraction": 0}, "'fraction': 0 .*greater than 0"),

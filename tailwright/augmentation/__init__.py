@@ -4,11 +4,12 @@ A method enters at one door and says which on its card:
 
 | door | in | out |
 |---|---|---|
-| rows | a corpus | new training rows |
+| rows | a corpus | new training rows, or a corpus whose made rows are refined |
 | batch | a drawn batch | a changed batch |
 | hidden | a point inside a model's forward pass | mixed activations |
 
-Rows are added before training, and any trainer can use them. Batches and activations are changed during
+Rows are added before training, and any trainer can use them; `tailwright.runs.augmenting` applies the methods
+of this door. Batches and activations are changed during
 training, which only a model whose card lists the door allows.
 """
 
@@ -18,16 +19,19 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from tailwright.errors import InputError
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings, Settings, setting, settings_from
-from tailwright.training.workplace import peak_rss_mb
+from tailwright.training.workplace import Workplace, peak_rss_mb
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
+    from tailwright.evaluation.ranking import TopK
     from tailwright.training.batches import BatchMix
     from tailwright.training.hidden_door import HiddenMix
 
@@ -153,6 +157,51 @@ class RowAugmenter(Augmenter):
         return ()
 
 
+@dataclass(frozen=True)
+class ScorerSettings(Settings):
+    """The trained classifier that a refiner asks about texts."""
+
+    model: str = setting("linear", "model that is trained on the original rows, with its default settings")
+    run: str | None = setting(
+        None, "run folder whose classifier is asked instead; none: a model is trained on the way"
+    )
+
+
+class Classifier(Protocol):
+    """A trained classifier as refiners see it; models and runs are in rooms above this one."""
+
+    def log_odds(self, texts: pa.LargeStringArray, k: int) -> TopK:
+        """The k best labels of each text, with finite log-odds as scores."""
+
+
+class RowRefiner(Augmenter):
+    """A method at the rows door that adds nothing: it changes or drops rows that methods before it made.
+
+    Rows whose `origin` says that they are original stay as they are, and so does the order of all that are
+    left. The result depends neither on the order of rows nor on the number of workers.
+    """
+
+    @property
+    def scorer(self) -> ScorerSettings | None:
+        """Which classifier `refined` is to be given; None if it needs none."""
+        return None
+
+    @abstractmethod
+    def refined(
+        self,
+        corpus: Corpus,
+        *,
+        classifier: Classifier | None = None,
+        seed: int = 0,
+        workers: int = 1,
+        work: Workplace | None = None,
+    ) -> Corpus:
+        """The corpus with its made rows refined, of which there is at least one; `work` is where it logs."""
+
+
+RowMethod: TypeAlias = RowAugmenter | RowRefiner
+
+
 class BatchAugmenter(Augmenter):
     """A method at the batch door: prepared once before training, then called with every drawn batch."""
 
@@ -210,32 +259,12 @@ def augmenter(name: str, settings: Mapping[str, Any] | None = None) -> Augmenter
     return kind(settings_from(kind.Settings, settings or {}))
 
 
-def row_augmenter(name: str, settings: Mapping[str, Any] | None = None) -> RowAugmenter:
-    """The same for a method that adds rows; of another door it is an InputError that says when it works."""
+def row_augmenter(name: str, settings: Mapping[str, Any] | None = None) -> RowMethod:
+    """The same for a method of the rows door; of another door it is an InputError that says when it works."""
     method = augmenter(name, settings)
-    if not isinstance(method, RowAugmenter):
+    if not isinstance(method, RowMethod):
         raise InputError(
             f"{name} makes no rows: it works during training, at the {method.card.door} door",
             expected=f"`tailwright train --augment {name}`, or a method that adds rows",
         )
     return method
-
-
-def augment(
-    corpus: Corpus,
-    method: str | RowAugmenter,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    workers: int | None = None,
-) -> Corpus:
-    """The corpus with the new rows of `method` (a name or an instance) after its training rows.
-
-    Rows of weight 0 stay, but they are no sources of new rows and enter no statistics. `workers` defaults to
-    the number of kernel threads; it makes no difference to the rows.
-    """
-    from tailwright.augmentation.shared.adding import with_new_rows  # numba, which --help must not load
-
-    if isinstance(method, str):
-        method = row_augmenter(method, settings)
-    return with_new_rows(corpus, method, seed=seed, workers=workers)

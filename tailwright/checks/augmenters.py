@@ -12,12 +12,14 @@ from tailwright.augmentation import (
     BatchAugmenter,
     HiddenAugmenter,
     RowAugmenter,
+    RowRefiner,
     augmenter,
     augmenters,
 )
 from tailwright.checks.batch_door import check_batch_augmenter
 from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.checks.hidden_door import check_hidden_augmenter
+from tailwright.checks.refiners import check_row_refiner, sorted_rows
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import same_pairs
@@ -50,7 +52,7 @@ def check_row_augmenter(method: RowAugmenter) -> None:
         require(by_two.same_as(rows), "two workers give other rows than one")
         order = stream(0, "check-order").permutation(len(corpus.train))
         shuffled = method.new_rows(corpus.with_train(corpus.train.take(order)), seed=1)
-        same = _sorted(shuffled).same_as(_sorted(rows))
+        same = sorted_rows(shuffled).same_as(sorted_rows(rows))
         require(same, "the order of the rows changes what is made of them")
         grown = corpus.with_train(Dataset.concat([corpus.train, rows]))
         same = np.array_equal(grown.labels.counts, corpus.labels.counts)
@@ -63,6 +65,7 @@ def check_row_augmenter(method: RowAugmenter) -> None:
 # Kinds of methods, the doors that they may enter at, and what checks them.
 CHECKS: tuple[tuple[type[Augmenter], tuple[str, ...], Callable[[Any], None]], ...] = (
     (RowAugmenter, ("rows",), check_row_augmenter),
+    (RowRefiner, ("rows",), check_row_refiner),
     (BatchAugmenter, ("batch",), check_batch_augmenter),
     (HiddenAugmenter, ("batch", "hidden"), check_hidden_augmenter),
 )
@@ -79,8 +82,3 @@ def _check_columns(method: RowAugmenter, corpus: Corpus, rows: Dataset) -> None:
     for column in ("targets", "ignored", "excluded"):
         same = same_pairs(getattr(rows, column), getattr(sources, column))
         require(same, f"{column} differ from those of the source rows, and its card says keeps_targets")
-
-
-def _sorted(rows: Dataset) -> Dataset:
-    texts = rows.texts.to_pylist()
-    return rows.take(sorted(range(len(rows)), key=lambda i: (int(rows.origin.rows[i]), texts[i])))

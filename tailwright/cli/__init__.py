@@ -15,6 +15,7 @@ from tailwright.cli import (
     demo,
     evaluate,
     explain_mix,
+    filter,
     graph,
     inspect,
     methods,
@@ -24,6 +25,7 @@ from tailwright.cli import (
     study,
     train,
 )
+from tailwright.cli.options import spelt_out
 from tailwright.errors import TailwrightError
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
@@ -42,6 +44,7 @@ app.add_typer(data, name="data")
 data.command("inspect")(inspect.inspect)
 data.command("convert")(convert.convert)
 app.command("augment")(augment.augment)
+app.command("filter")(filter.filter_rows)
 app.command("quality")(quality.quality)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
@@ -86,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command and give its exit code."""
     try:
-        return int(app(arguments, prog_name="tailwright", standalone_mode=False) or 0)
+        return int(app(spelt_out(arguments), prog_name="tailwright", standalone_mode=False) or 0)
     except typer.Exit as stop:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tailwright as tw
-from tailwright.augmentation import Forecast, RowAugmenter, row_augmenter
+from tailwright.augmentation import Forecast, RowAugmenter, RowMethod, row_augmenter
 from tailwright.cli.config import Asked
-from tailwright.cli.options import CorpusPath, Seed, command
+from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, Seed, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.study.run.display import in_words
@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 def augment(
     out: Output,
     path: CorpusPath,
-    methods: Annotated[
-        list[str], typer.Option("--method", help="See `tailwright augmenters`; may be repeated.")
-    ],
+    added: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help="See `tailwright augmenters`; several act in turn.",
+            show_default=False,
+        ),
+    ] = None,
+    filtered: FilterRows = False,
+    masked: MaskHeads = None,
     target: Annotated[
         Path | None, typer.Option("--out", metavar="OUT", help="The folder to write.", show_default=False)
     ] = None,
@@ -52,6 +59,9 @@ def augment(
 
     With `--binarise 0.5` a trainer that takes only hard labels can read the result.
 
+    Methods act in turn: `filter` and `mask` act on what those before them made, or on rows that an earlier
+    `tailwright augment` has written into PATH.
+
     Methods that write texts with a language model take long: `--dry-run` measures a few steps and says how
     long. Their work is kept, so after a kill the same command continues.
 
@@ -60,9 +70,13 @@ def augment(
     asked = Asked()
     for assignment in assignments or []:
         asked.set(assignment)
+    methods = [*(added or []), *asked.refiners(filtered, masked)]
 
     from tailwright.data.write import check_format
+    from tailwright.runs.augmenting import check_methods
 
+    if not methods:
+        raise InputError("found no --method", expected="one of `tailwright augmenters`")
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
     if target is None and not dry_run:
@@ -70,6 +84,7 @@ def augment(
     check_format(to)
     augmenters = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
     corpus = tw.read(path, seed=seed)
+    check_methods(augmenters, corpus)
     if target is None or dry_run:
         _forecast(out, corpus, augmenters, seed)
         return
@@ -80,29 +95,38 @@ def augment(
     if binarise is not None:
         corpus = corpus.with_train(corpus.train.binarised(binarise))
     seconds = time.perf_counter() - start
+    report = write_rows(out, corpus, target, rows_in, to, overwrite)
+    out.result(**report, method=methods, seconds=round(seconds, 3))
+
+
+def write_rows(
+    out: Output, corpus: Corpus, target: Path, rows_in: int, to: str, overwrite: bool
+) -> dict[str, Any]:
+    """Write an augmented corpus, say what came of it, and give what a result says of it."""
     report = tw.write(corpus, target, format=to, overwrite=overwrite)
     if report.lost:
         out.note(f"the format {report.format} cannot carry: {', '.join(report.lost)}")
     rows_out = len(corpus.train)
     out.text(f"wrote {target} as {report.format}: {rows_in:,} rows became {rows_out:,}")
-    out.result(
-        path=str(target),
-        format=report.format,
-        method=methods,
-        rows_in=rows_in,
-        rows_out=rows_out,
-        lost=list(report.lost),
-        seconds=round(seconds, 3),
-    )
+    return {
+        "path": str(target),
+        "format": report.format,
+        "rows_in": rows_in,
+        "rows_out": rows_out,
+        "lost": list(report.lost),
+    }
 
 
-def _forecast(out: Output, corpus: Corpus, methods: list[RowAugmenter], seed: int) -> None:
-    """Say what each method will take; all start from original rows, so none depends on another."""
+def _forecast(out: Output, corpus: Corpus, methods: list[RowMethod], seed: int) -> None:
+    """Say what each method will take; those that add rows start from original ones, so none needs another."""
     import numba
 
     forecasts = {}
     for method in methods:
         name = method.card.name
+        if not isinstance(method, RowAugmenter):
+            out.text(f"{name}: adds no rows, and acts on those that are made; not forecast")
+            continue
         if method.settings.weight:
             forecast = method.forecast(corpus.weighed(), seed=seed, workers=numba.get_num_threads())
         else:

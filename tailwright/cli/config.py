@@ -50,6 +50,13 @@ class Asked:
         else:
             self.settings[owner] = value.strip()
 
+    def refiners(self, filtered: bool, masked: list[str] | None) -> list[str]:
+        """The methods that `--filter` and each `--mask [NAME=VALUE]` stand for; takes their settings in."""
+        for assignment in masked or []:
+            if assignment:
+                self.set(f"mask.{assignment}")
+        return [*(["filter"] if filtered else []), *([] if masked is None else ["mask"])]
+
     def sort_out(self, model: str) -> None:
         """Give the model what stands under its name, a part's (`linear+twin`), or a group's of its settings.
 

@@ -32,6 +32,19 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives th
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="all cores")
 ]
+FilterRows = Annotated[
+    bool,
+    typer.Option("--filter", help="Keep the best of the new rows: `filter` behind the other methods."),
+]
+MaskHeads = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mask",
+        metavar="[NAME=VALUE]",
+        help="New rows teach nothing about head labels: `mask` behind the other methods.",
+        show_default=False,
+    ),
+]
 _OF_ALL = {
     "threads": (Threads, None),
     "as_json": (Json, False),
@@ -39,6 +52,7 @@ _OF_ALL = {
     "debug": (Debug, False),
 }
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_ASSIGNMENT = re.compile(r"[\w.]+=.*")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 
 
@@ -77,6 +91,23 @@ def set_threads(threads: int | None) -> None:
         return
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
+
+
+def spelt_out(arguments: list[str]) -> list[str]:
+    """The arguments with an empty value after each `--mask` that has none, as options must have one here.
+
+    >>> spelt_out(["train", "--mask", "data/", "--mask", "tail_below=5", "--mask"])
+    ['train', '--mask', '', 'data/', '--mask', 'tail_below=5', '--mask', '']
+    >>> spelt_out(["predict", "run/", "--", "--mask"])
+    ['predict', 'run/', '--', '--mask']
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)  # what follows are no options
+    spelt = []
+    for argument, following in zip(arguments[:end], [*arguments[1:end], ""], strict=True):
+        spelt.append(argument)
+        if argument == "--mask" and not _ASSIGNMENT.fullmatch(following):
+            spelt.append("")
+    return spelt + arguments[end:]
 
 
 def seconds_of(text: str) -> float:

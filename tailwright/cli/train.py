@@ -12,7 +12,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked, read_config
-from tailwright.cli.options import CorpusPath, command, seconds_of
+from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.training.team import started_team
@@ -35,6 +35,8 @@ def train(
         list[str] | None,
         typer.Option("--augment", help="See `tailwright augmenters`; `none` for none.", show_default="auto"),
     ] = None,
+    filtered: FilterRows = False,
+    masked: MaskHeads = None,
     config: Annotated[
         Path | None, typer.Option("--config", help="A TOML file; options go before it.")
     ] = None,
@@ -82,6 +84,7 @@ def train(
     asked.seed = asked.seed if seed is None else seed
     for assignment in assignments or []:
         asked.set(assignment)
+    refiners = asked.refiners(filtered, masked)
 
     probing = None if budget is None else seconds_of(budget)
     if probing is not None and started_team().size > 1:
@@ -96,6 +99,7 @@ def train(
     advice_file = out_folder.with_name(f"{out_folder.name}.advice.json")
     if probing is not None:
         choice = advised(choice, corpus, probing, asked.seed, advice_file, resume)
+    choice = replace(choice, augment=(*choice.augment, *refiners))
     asked.sort_out(choice.model)
     for reason in choice.reasons:
         out.note(reason)

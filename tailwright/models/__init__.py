@@ -162,6 +162,10 @@ class ModelRegistry(Registry[type[Model]]):
         fusion: type[Model] = importlib.import_module("tailwright.models.fusion.model").fusion_of(name)
         return fusion
 
+    def kinds(self, name: str) -> list[type[Model]]:
+        """The model of that name and, of a fusion, all its parts."""
+        return [self.get(part) for part in dict.fromkeys((name, *name.split("+")))]
+
     def card(self, name: str) -> ModelCard:
         if "+" not in name:
             return super().card(name)

@@ -1,8 +1,12 @@
-"""Runs: a fitted model with its labels, in memory and in a safe folder; how one is trained and measured."""
+"""Runs: a fitted model with its labels, in memory and in a safe folder; how one is trained and measured.
 
+`augment` is here too, as a method may ask a trained classifier about the rows that others made.
+"""
+
+from tailwright.runs.augmenting import augment
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate
 from tailwright.runs.run import Predictions, Run, load
 from tailwright.runs.training import train
 
-__all__ = ["Ensemble", "Predictions", "Run", "evaluate", "load", "train"]
+__all__ = ["Ensemble", "Predictions", "Run", "augment", "evaluate", "load", "train"]

@@ -49,11 +49,14 @@ class _Facts(BaseModel):
 
 
 class AppliedAugmentation(_Facts):
-    """An augmentation that a run was trained with: all of its settings, and how many rows it added."""
+    """An augmentation that a run was trained with: its settings, and how many rows it added.
+
+    `rows` is negative for a method that dropped rows of others.
+    """
 
     name: str
     settings: dict[str, Any] = {}
-    rows: int = Field(default=0, ge=0)
+    rows: int = 0
 
 
 class TrainingData(_Facts):
@@ -102,7 +105,7 @@ class Predictions:
 class Run:
     """A fitted model with its labels, and how it came about.
 
-    `augmented_counts` (labels,) float64 are label counts with the weighted soft targets of added rows.
+    `augmented_counts` (labels,) float64 are label counts with the weighted soft targets of made rows.
     """
 
     model: Model
@@ -131,7 +134,7 @@ class Run:
 
     @property
     def rows_added(self) -> int:
-        """How many rows its augmentations added."""
+        """How many rows its augmentations added, without those that they dropped again."""
         return sum(applied.rows for applied in self.augmentations)
 
     def top(

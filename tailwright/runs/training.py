@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, RowAugmenter, augmenter
-from tailwright.augmentation import augment as add_rows
+from tailwright.augmentation import AugmenterCard, RowMethod, augmenter
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.models import models
+from tailwright.runs.augmenting import augment as changed_rows
+from tailwright.runs.augmenting import check_methods
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
@@ -53,8 +54,9 @@ def train(
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
-    Augmentations at the rows door add their rows first, in turn. Those at the batch door change every batch
-    that is drawn, whether its rows are original or added; those at the hidden door mix activations.
+    Augmentations at the rows door add their rows first, in turn; those that refine act on rows that others
+    before them made. Those at the batch door change every batch that is drawn, whether its rows are original
+    or added; those at the hidden door mix activations.
 
     | argument | |
     |---|---|
@@ -72,6 +74,7 @@ def train(
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
         check_door(model, methods[name].card)
+    check_methods([methods[name] for name in augment], corpus)
     if device == "cuda":
         from tailwright.training.devices import device_of
 
@@ -91,16 +94,15 @@ def train(
             raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
         work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
         spared = spared_seconds()
-        applied, added_counts = [], np.zeros(len(corpus.labels))
+        applied = []
         for name in augment:
             method, rows = methods[name], len(corpus.train)
-            if isinstance(method, RowAugmenter):
+            if isinstance(method, RowMethod):
                 with work.phase(name):
-                    corpus = add_rows(corpus, method, seed=seed)
-                added_counts += _weighted_counts(corpus.train, rows)
+                    corpus = changed_rows(corpus, method, seed=seed, work=work)
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
-        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowAugmenter)]
+        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
@@ -112,7 +114,7 @@ def train(
             len(corpus.train.originals()),
             seed,
             tuple(applied),
-            corpus.labels.counts + added_counts,
+            corpus.labels.counts + _made_counts(corpus.train),
             corpus.fraction,
             data,
         )
@@ -123,9 +125,10 @@ def train(
     return run
 
 
-def _weighted_counts(rows: Dataset, start: int) -> np.ndarray:
-    """(labels,) float64: soft targets of the rows from `start` on, times the rows' weights, by label."""
-    return rows.targets[start:].astype(np.float64).T @ rows.weights[start:].astype(np.float64)
+def _made_counts(train: Dataset) -> np.ndarray:
+    """(labels,) float64: by label, the targets of made rows that give a loss, times the rows' weights."""
+    made = train.take(np.flatnonzero(~train.origin.is_original()))
+    return np.asarray(made.weights.astype(np.float64) @ made.learnt_targets())
 
 
 def check_door(model: str, method: AugmenterCard) -> None:

@@ -4,9 +4,10 @@
 by each process. An entry is named by a digest of its inputs and of the code that makes it, so it is never out
 of date, and results are the same to the last bit with and without sharing.
 
-Label graphs, clusters and trees, the rows of augmentations and the words and pieces of `twin` are shared:
-loading them is several times as fast as making them (`benchmarks/bench_shared.py`). The words of `linear` and
-`astec` are not, for little would be gained. The version of the code costs each process 0.2 seconds, once.
+Label graphs, clusters and trees, the rows of augmentations, the classifiers that score them and the words and
+pieces of `twin` are shared: loading them is several times as fast as making them
+(`benchmarks/bench_shared.py`). The words of `linear` and `astec` are not, for little would be gained. The
+version of the code costs each process 0.2 seconds, once.
 """
 
 from __future__ import annotations

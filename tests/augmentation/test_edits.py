@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tailwright.augmentation import augment, augmenter, row_augmenter
+from tailwright.augmentation import augmenter, row_augmenter
 from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
 from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
@@ -17,6 +17,7 @@ from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.synonyms import synonym_arrays
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
 from tailwright.errors import InputError
+from tailwright.runs import augment
 from tailwright.streams import stream_key
 
 SMALL = {"car": ("auto", "machine"), "red": ("crimson",), "very": ("really",), "in": ("indium",)}

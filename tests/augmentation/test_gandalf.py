@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tailwright.augmentation import augment, augmenter
+from tailwright.augmentation import augmenter
 from tailwright.augmentation.gandalf import Gandalf, GandalfSettings
 from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
@@ -18,6 +18,7 @@ from tailwright.data.dataset import Dataset, arrow_strings
 from tailwright.data.pairs import same_pairs
 from tailwright.errors import InputError
 from tailwright.labels import correlation_graph, soft_annotations
+from tailwright.runs import augment
 
 
 def test_it_keeps_the_contract_of_augmenters():

@@ -9,10 +9,11 @@ import pytest
 from toy_augmenter import SwapTwoWords
 
 import tailwright as tw
-from tailwright.augmentation import RowSettings, augment
+from tailwright.augmentation import RowSettings
 from tailwright.augmentation.gandalf import GandalfSettings
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data import Corpus, Dataset
+from tailwright.runs import augment
 
 SOURCES = np.flatnonzero(odd_corpus().train.weights)
 

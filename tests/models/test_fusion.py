@@ -14,7 +14,7 @@ import pytest
 from toy_augmenter import SwapTwoWords
 
 import tailwright as tw
-from tailwright.augmentation import AugmenterCard, BatchAugmenter, HiddenAugmenter, augment, augmenters
+from tailwright.augmentation import AugmenterCard, BatchAugmenter, HiddenAugmenter, augmenters
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
@@ -24,6 +24,7 @@ from tailwright.evaluation import metrics_at_k
 from tailwright.models import ModelCard, models
 from tailwright.models.fusion.combination import Combination, plain_combination
 from tailwright.models.fusion.model import Fusion
+from tailwright.runs import augment
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.workplace import Workplace

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tailwright as tw
-from tailwright.augmentation import augment
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, shared_subwords
+from tailwright.runs import augment
 from tailwright.store import shared as room
 
 SMALL = {

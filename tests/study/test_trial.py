@@ -54,9 +54,9 @@ def test_an_outcome_says_what_the_run_gives(exam, tmp_path):
 
 def test_rows_are_made_once_and_counted_by_the_run(exam, tmp_path, monkeypatch):
     made = []
-    add_rows = training.add_rows
+    changed_rows = training.changed_rows
     monkeypatch.setattr(
-        training, "add_rows", lambda *given, **named: made.append(given) or add_rows(*given, **named)
+        training, "changed_rows", lambda *given, **named: made.append(given) or changed_rows(*given, **named)
     )
     cell = replace(LINEAR, augment=("gandalf",), fraction=0.5)
     outcome = tried(cell, "key", exam, tmp_path)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from small_wordnet import write_wordnet
 
-from tailwright.augmentation import augment, row_augmenter
+from tailwright.augmentation import row_augmenter
 from tailwright.data.corpus import Corpus, corpus_from_lists
+from tailwright.runs import augment
 
 EVERY = {"rows": "all", "min_words": 1}
 

@@ -1,4 +1,4 @@
-"""Which training rows are sources of new rows: those that help rare labels and are fit for it."""
+"""Which training rows are sources of new rows, and of which source a made row was made."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from tailwright.augmentation import augmenters
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin
 from tailwright.data.text.words import spaced_words
@@ -89,6 +90,38 @@ def rows_made_of(train: Dataset, sources: np.ndarray, texts: pa.LargeStringArray
         train.excluded[sources],
         Origin.made_by(method, train.origin.rows[sources]),
     )
+
+
+def has_sources(method: str) -> bool:
+    """Whether the rows of a method were made of rows; an unknown method is taken to have sources.
+
+    A method that makes its own targets, as Gandalf does from label texts, has none: its `origin.rows` are not
+    rows.
+    """
+    return bool(method) and (method not in augmenters.names() or augmenters.card(method).keeps_targets)
+
+
+def refuse_without_made_rows(corpus: Corpus) -> None:
+    """InputError if no training row of a corpus was made by an augmentation."""
+    if bool(corpus.train.origin.is_original().all()):
+        raise InputError(
+            "found no training rows that an augmentation made",
+            expected="what `tailwright augment` writes as jsonl, csv, tsv or parquet: other formats do not "
+            "say where a row came from",
+            path=corpus.source or None,
+        )
+
+
+def source_places(train: Dataset, places: np.ndarray) -> np.ndarray:
+    """Where the original rows are that the rows at `places` were made of; -1 for a row without a source."""
+    origin, originals = train.origin, np.flatnonzero(train.origin.is_original())
+    if not len(originals):
+        return np.full(len(places), -1)
+    known, first = np.unique(origin.rows[originals], return_index=True)
+    numbers = origin.rows[places]
+    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    sourced = np.array([has_sources(method) for method in origin.methods])[origin.codes[places]]
+    return np.where(sourced & (known[at] == numbers), originals[first[at]], -1)
 
 
 def omitted_labels(corpus: Corpus, settings: SourceSettings) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.augmentation import augmenters
+from tailwright.augmentation.shared.sources import has_sources
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
@@ -185,13 +185,7 @@ def _labelled(train: Dataset) -> np.ndarray:
 
 def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
     """(rows,) bool: augmented rows whose source is held out; in training they would give its labels away."""
-
-    def has_a_source(method: str) -> bool:
-        # A method that makes its own targets, as Gandalf does from label texts, has no source rows.
-        known = method in augmenters.names()
-        return bool(method) and (augmenters.get(method).card.keeps_targets if known else True)
-
-    sourced = np.array([has_a_source(method) for method in train.origin.methods])[train.origin.codes]
+    sourced = np.array([has_sources(method) for method in train.origin.methods])[train.origin.codes]
     return sourced & np.isin(train.origin.rows, train.origin.rows[held])
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailwright.augmentation import augmenters
+from tailwright.augmentation.shared.sources import refuse_without_made_rows, source_places
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.registry import unknown
 
@@ -31,32 +30,14 @@ def pairings(corpus: Corpus, method: str | None = None) -> list[Pairing]:
 
     A corpus without such rows, or without those of `method`, is an InputError.
     """
+    refuse_without_made_rows(corpus)
     origin = corpus.train.origin
     made_by = {name: np.flatnonzero(origin.codes == code) for code, name in enumerate(origin.methods) if name}
     new_rows = {name: rows for name, rows in sorted(made_by.items()) if len(rows)}
-    if not new_rows:
-        raise InputError(
-            "found no training rows that an augmentation made",
-            expected="what `tailwright augment` writes as jsonl, csv, tsv or parquet: other formats do not "
-            "say where a row came from",
-            path=corpus.source or None,
-        )
     if method is not None and method not in new_rows:
         raise InputError(unknown("method", method, list(new_rows)), path=corpus.source or None)
     return [
-        Pairing(name, rows, _sources(corpus.train, name, origin.rows[rows]))
+        Pairing(name, rows, source_places(corpus.train, rows))
         for name, rows in new_rows.items()
         if method in (None, name)
     ]
-
-
-def _sources(train: Dataset, method: str, numbers: np.ndarray) -> np.ndarray:
-    """The places in the training rows of the original rows with these numbers, -1 for a missing one."""
-    # gandalf's `origin.rows` are labels, as its card says; an unknown method is taken to have sources.
-    has_sources = method not in augmenters.names() or augmenters.card(method).keeps_targets
-    originals = np.flatnonzero(train.origin.is_original())
-    if not has_sources or not len(originals):
-        return np.full(len(numbers), -1)
-    known, first = np.unique(train.origin.rows[originals], return_index=True)
-    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    return np.where(known[at] == numbers, originals[first[at]], -1)

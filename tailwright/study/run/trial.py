@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augmentation import augmenter
+from tailwright.augmentation import RowRefiner, augmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -44,8 +44,14 @@ def key_of(cell: Cell, corpus: Corpus) -> str:
 
 def code_of(cell: Cell) -> str:
     """The version of the code that can change a cell's outcome."""
-    kinds: list[type] = [models.get(name) for name in {cell.model, *cell.model.split("+")}]
-    kinds += [type(augmenter(name)) for member in (cell, *cell.ensemble) for name in member.augment]
+    kinds: list[type] = [*models.kinds(cell.model)]
+    for member in (cell, *cell.ensemble):
+        for choice in choices(member):
+            settings = chosen(member, choice).augment_settings
+            for method in [augmenter(name, settings.get(name)) for name in member.augment]:
+                kinds.append(type(method))
+                if isinstance(method, RowRefiner) and method.scorer is not None:
+                    kinds += models.kinds(method.scorer.model)
     return code_version([__name__, *(kind.__module__ for kind in kinds)])
 
 
