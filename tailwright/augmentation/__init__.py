@@ -148,6 +148,10 @@ class RowAugmenter(Augmenter):
         sources = len(set(rows.origin.rows.tolist()))
         return Forecast(sources, len(rows), seconds, peak_rss_mb(), rows.texts.nbytes / 1e6)
 
+    def refiners(self) -> tuple[RowRefiner, ...]:
+        """What refines the new rows, in this order, before they are added."""
+        return ()
+
     def depends_on(self) -> tuple[str, ...]:
         """What the rows depend on beside the corpus, the settings, the seed and the code of this package.
 

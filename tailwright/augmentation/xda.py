@@ -1,8 +1,9 @@
-"""XDA: a T5 with a learnt prompt fills blanks in the texts of source rows; here its prompt and generation.
+"""XDA: a T5 with a learnt prompt fills blanks in the texts of rows; the best of them teach rare labels.
 
 The paper tunes a deep soft prompt of a frozen T5 on the training texts, with their labels before them, by
 masking words; then it masks each text anew and lets T5 fill the blanks, which changes some words and keeps
-the labels. Choosing the best of the new rows and masking labels in their loss come afterwards.
+the labels. The best of the new rows stay (`filter`), and their head labels give no loss (`mask`). Left out:
+the retraining of LightXML's classifier alone; every model is trained on the rows as it always is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from tailwright.augmentation import AugmenterCard, Forecast, RowAugmenter, RowSettings, augmenters
+from tailwright.augmentation import (
+    AugmenterCard,
+    Forecast,
+    RowAugmenter,
+    RowRefiner,
+    RowSettings,
+    augmenters,
+)
+from tailwright.augmentation.filter import Filter, FilterSettings
+from tailwright.augmentation.mask import Mask, MaskSettings
 from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -48,6 +58,8 @@ class XdaSettings(RowSettings):
         "what fills blanks: title-t5, a hub id such as t5-large, a folder; scratch: a new small T5",
     )
     prompt: bool = setting(True, "a soft prompt is learnt; off: T5 as it is")
+    filter: bool = setting(True, "the best of the new rows are kept; off: all of them")
+    mask: bool = setting(True, "new rows give no loss for head labels; off: for all labels")
     labels_in_prompt: bool = setting(
         True, "the names of a row's labels stand before its text, as in the paper; off: as its authors' code"
     )
@@ -59,6 +71,8 @@ class XdaSettings(RowSettings):
     tuning: PromptSettings = setting(PromptSettings(), "the prompt and how it is learnt")
     scratch: ScratchT5Settings = setting(ScratchT5Settings(), "the T5 of generator=scratch")
     filling: FillingSettings = setting(FillingSettings(), "how blanks are filled")
+    filtering: FilterSettings = setting(FilterSettings(), "which rows are the best: the settings of `filter`")
+    masking: MaskSettings = setting(MaskSettings(), "which labels are head labels: the settings of `mask`")
 
     def check(self) -> None:
         if not self.generator:
@@ -97,6 +111,15 @@ class Xda(RowAugmenter):
         "start_texts": 4,
         "max_new_tokens": 12,
     }
+
+    def refiners(self) -> tuple[RowRefiner, ...]:
+        s: XdaSettings = self.settings
+        refiners: list[RowRefiner] = []
+        if s.filter:
+            refiners.append(Filter(s.filtering))
+        if s.mask:
+            refiners.append(Mask(s.masking))
+        return tuple(refiners)
 
     def depends_on(self) -> tuple[str, ...]:
         name = self.settings.generator

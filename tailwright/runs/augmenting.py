@@ -7,10 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numba
+import numpy as np
 
-from tailwright.augmentation import Augmenter, RowAugmenter, RowMethod, RowRefiner, row_augmenter
+from tailwright.augmentation import (
+    Augmenter,
+    RowAugmenter,
+    RowMethod,
+    RowRefiner,
+    ScorerSettings,
+    row_augmenter,
+)
 from tailwright.augmentation.shared.adding import with_new_rows
 from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.run import read_facts
@@ -39,10 +48,32 @@ def augment(
     if isinstance(method, str):
         method = row_augmenter(method, settings)
     if isinstance(method, RowAugmenter):
-        return with_new_rows(corpus, method, seed=seed, workers=workers)
+        return _with_refined_rows(corpus, method, seed=seed, workers=workers, work=work)
     if bool(corpus.train.origin.is_original().all()):
         log.warning("%s: nothing to do, as no method has made a row before it", method.card.name)
         return corpus
+    return _refined(corpus, method, seed=seed, workers=workers, work=work)
+
+
+def _with_refined_rows(
+    corpus: Corpus, method: RowAugmenter, *, seed: int, workers: int | None, work: Workplace | None
+) -> Corpus:
+    """The corpus with the new rows of a method, which its own refiners see beside original rows alone."""
+    added = with_new_rows(corpus, method, seed=seed, workers=workers)
+    before = corpus.train
+    new = added.train.take(np.arange(len(before), len(added.train)))
+    if not len(new) or not method.refiners():
+        return added
+    beside = corpus.with_train(Dataset.concat([before.originals(), new]))
+    for refiner in method.refiners():
+        beside = _refined(beside, refiner, seed=seed, workers=workers, work=work)
+    made = beside.train.take(np.flatnonzero(~beside.train.origin.is_original()))
+    return corpus.with_train(Dataset.concat([before, made]))
+
+
+def _refined(
+    corpus: Corpus, method: RowRefiner, *, seed: int, workers: int | None, work: Workplace | None
+) -> Corpus:
     scorer = method.scorer
     classifier = None if scorer is None else scorer_for(scorer, corpus, seed=seed, work=work)
     threads = workers or numba.get_num_threads()
@@ -54,14 +85,19 @@ def check_methods(methods: Sequence[Augmenter], corpus: Corpus) -> None:
     made = not bool(corpus.train.origin.is_original().all())
     for method in methods:
         made = made or isinstance(method, RowAugmenter)
-        if not isinstance(method, RowRefiner):
-            continue
-        if not made:
+        if isinstance(method, RowRefiner) and not made:
             raise InputError(
                 f"{method.card.name} acts on rows that methods before it made, and there are none",
                 expected="a method that adds rows before it, such as eda, or a corpus that has such rows",
             )
-        if method.scorer is not None and method.scorer.run is not None:
-            read_facts(method.scorer.run)
-        elif method.scorer is not None:
-            models.get(method.scorer.model)
+        for scorer in scorers_of(method):
+            if scorer.run is not None:
+                read_facts(scorer.run)
+            else:
+                models.get(scorer.model)
+
+
+def scorers_of(method: Augmenter) -> list[ScorerSettings]:
+    """The classifiers that a method asks, itself or by its refiners."""
+    refiners = method.refiners() if isinstance(method, RowAugmenter) else (method,)
+    return [r.scorer for r in refiners if isinstance(r, RowRefiner) and r.scorer is not None]

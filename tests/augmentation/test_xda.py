@@ -125,6 +125,22 @@ def test_texts_that_do_not_change_or_come_twice_give_no_row(folder, asked):
     assert all(text.split().count("fresh") == 1 for _, text in texts)
 
 
+def test_the_best_new_rows_are_kept_and_their_head_labels_masked_beside_those_of_other_methods(folder, asked):
+    corpus = tw.augment(tiny_corpus(), "eda", settings={"rows": "all"})
+    settings = {"generator": folder, "prompt": "off", "copies": 4, "masking.tail_below": 6}
+    whole = {**settings, "filter": "off", "mask": "off"}
+    plain, refined = (tw.augment(corpus, xda(**chosen)).train for chosen in (whole, settings))
+    before = np.arange(len(corpus.train))
+    assert refined.take(before).same_as(corpus.train)
+    made, kept = (rows.take(np.arange(len(before), len(rows))) for rows in (plain, refined))
+    assert 0 < len(kept) < len(made)
+    assert set(kept.texts.to_pylist()) <= set(made.texts.to_pylist())
+    heads = corpus.labels.counts >= 6
+    assert not made.ignored.nnz
+    assert heads[kept.ignored.indices].all()
+    assert kept.ignored.nnz == int(heads[kept.targets.indices].sum()) > 0
+
+
 def test_only_the_first_characters_of_a_text_are_rewritten(folder, asked):
     made = xda(generator=folder, prompt="off", characters=20).new_rows(tiny_corpus())
     sources = {row: tiny_corpus().train.texts[row].as_py() for row in made.origin.rows.tolist()}

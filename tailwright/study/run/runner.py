@@ -82,16 +82,17 @@ class Ran:
 def prepared(plan: StudyPlan, folder: Path) -> Study:
     """The study in its folder, with the data of its cells read for their keys. Nothing is run or written."""
     digests: dict[str, str] = {}
-    codes: dict[tuple[str, tuple[str, ...]], str] = {}
+    codes: dict[str, str] = {}
 
     def key_of(cell: Cell) -> str:
         if cell.path not in digests:
             exam = Exam(cell.dataset, read_source(cell.path))
             digests[cell.path] = exam.corpus.digest() if len(exam.test) else ""
-        methods = (cell.model, tuple(name for one in (cell, *cell.ensemble) for name in one.augment))
-        if methods not in codes:
-            codes[methods] = code_of(cell)
-        return cell.key(digests[cell.path], codes[methods])
+        methods = [(one.augment, one.augment_settings, one.search) for one in (cell, *cell.ensemble)]
+        running = repr((cell.model, methods))  # all that says which code the cell runs
+        if running not in codes:
+            codes[running] = code_of(cell)
+        return cell.key(digests[cell.path], codes[running])
 
     cells = [(key_of(cell), cell) for cell in plan.cells()]
     members = {key: frozenset(map(key_of, cell.ensemble)) for key, cell in cells if cell.ensemble}

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from tailwright.augmentation import RowRefiner, augmenter
+from tailwright.augmentation import augmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.models import models
+from tailwright.runs.augmenting import scorers_of
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate, measured, ranked
 from tailwright.runs.run import Run, load
@@ -50,8 +51,8 @@ def code_of(cell: Cell) -> str:
             settings = chosen(member, choice).augment_settings
             for method in [augmenter(name, settings.get(name)) for name in member.augment]:
                 kinds.append(type(method))
-                if isinstance(method, RowRefiner) and method.scorer is not None:
-                    kinds += models.kinds(method.scorer.model)
+                for scorer in scorers_of(method):
+                    kinds += models.kinds(scorer.model)
     return code_version([__name__, *(kind.__module__ for kind in kinds)])
 
 
