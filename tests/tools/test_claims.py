@@ -344,6 +344,26 @@ def test_what_a_study_says_nothing_of_stays_on_the_page(tmp_path):
     assert "3 claims: 2 not yet tested" in write([])
 
 
+def test_claims_of_other_papers_keep_what_the_page_says(tmp_path, monkeypatch, capsys):
+    lines = 'says = "s"\nkind = "above"\nafter = "gandalf"\nmetrics = "P@1"\n'
+    ledger, out = tmp_path / "ledger.toml", tmp_path / "claims.md"
+    ledger.write_text("".join(f'[[claim]]\nid = "{name}"\npaper = "{name}"\n{lines}' for name in "xy"))
+    monkeypatch.setattr(
+        page, "evaluate_claims", lambda ledger, found: evaluate_claims(ledger, found, lambda c: EXAM, 200)
+    )
+    outcomes = [[outcome(EXAM, 0.3), soft(0.8)], [outcome(EXAM, 0.8), soft(0.3)]]
+    for folder, ran in zip(("first", "second"), outcomes, strict=True):
+        for one in ran:
+            save_outcome(one, tmp_path / folder / "cells" / one.key)
+        list_cells(tmp_path / folder, [(one.key, one.cell) for one in ran])
+    options = ["--ledger", str(ledger), "--out", str(out)]
+    assert main([str(tmp_path / "first"), *options]) == 0
+    assert main([str(tmp_path / "second"), *options, "--paper", "y"]) == 0
+    assert "2 claims: 1 holds, 1 does not hold." in out.read_text(encoding="utf-8")
+    assert main([str(tmp_path / "second"), *options, "--paper", "z"]) == 2
+    assert "found no paper 'z', expected one of x, y" in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory) -> Path:
     """The folder of a finished study."""

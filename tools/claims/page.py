@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from tailwright.errors import InputError
 from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.sheets import in_markdown
 from tailwright.study.run.outcomes import outcomes_of
@@ -61,14 +62,28 @@ class Entry:
 
 
 def judge_studies(
-    folders: Sequence[Path], ledger: Path = LEDGER, out: Path = PAGE, *, anew: bool = False
+    folders: Sequence[Path],
+    ledger: Path = LEDGER,
+    out: Path = PAGE,
+    *,
+    anew: bool = False,
+    papers: Sequence[str] = (),
 ) -> list[Judgement]:
     """Judge every claim of a ledger by the outcomes in these study folders, and write the page.
 
     A claim of which these studies say nothing keeps what the page said of it, unless it is written `anew`.
+    With `papers`, claims of other papers are not judged, so that they keep it too.
     """
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
-    judgements = evaluate_claims(read_ledger(ledger), outcomes)
+    claims = read_ledger(ledger)
+    known = sorted({claim.paper for claim in claims})
+    for paper in papers:
+        if paper not in known:
+            raise InputError(f"found no paper {paper!r}", expected=f"one of {', '.join(known)}", path=ledger)
+    judged = [claim for claim in claims if not papers or claim.paper in papers]
+    others = [claim for claim in claims if claim not in judged]
+    found = [*evaluate_claims(judged, outcomes), *evaluate_claims(others, [])]
+    judgements = sorted(found, key=lambda one: claims.index(one.claim))
     former = entries_in(out.read_text(encoding="utf-8")) if out.is_file() and not anew else {}
     write_claims(judgements, out, former)
     return judgements
