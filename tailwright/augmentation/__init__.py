@@ -171,7 +171,7 @@ class ScorerSettings(Settings):
     )
 
 
-class Classifier(Protocol):
+class TrainedClassifier(Protocol):
     """A trained classifier as refiners see it; models and runs are in rooms above this one."""
 
     def log_odds(self, texts: pa.LargeStringArray, k: int) -> TopK:
@@ -195,7 +195,7 @@ class RowRefiner(Augmenter):
         self,
         corpus: Corpus,
         *,
-        classifier: Classifier | None = None,
+        classifier: TrainedClassifier | None = None,
         seed: int = 0,
         workers: int = 1,
         work: Workplace | None = None,

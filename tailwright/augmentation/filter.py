@@ -21,9 +21,9 @@ import numpy as np
 
 from tailwright.augmentation import (
     AugmenterCard,
-    Classifier,
     RowRefiner,
     ScorerSettings,
+    TrainedClassifier,
     augmenters,
 )
 from tailwright.augmentation.shared.agreement import agreement, softmax_kl, summed_bce
@@ -115,7 +115,7 @@ class Filter(RowRefiner):
         self,
         corpus: Corpus,
         *,
-        classifier: Classifier | None = None,
+        classifier: TrainedClassifier | None = None,
         seed: int = 0,
         workers: int = 1,
         work: Workplace | None = None,
@@ -141,7 +141,7 @@ class Filter(RowRefiner):
         stays[scored.rows] = scored.best(s.keep)
         return corpus.with_train(train.take(np.flatnonzero(stays)))
 
-    def scores(self, train: Dataset, classifier: Classifier) -> RowScores:
+    def scores(self, train: Dataset, classifier: TrainedClassifier) -> RowScores:
         """What the classifier finds of every made row of a weight above 0."""
         s: FilterSettings = self.settings
         rows = np.flatnonzero(~train.origin.is_original() & (train.weights > 0))

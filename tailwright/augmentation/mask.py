@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from tailwright.augmentation import AugmenterCard, Classifier, RowRefiner, augmenters
+from tailwright.augmentation import AugmenterCard, RowRefiner, TrainedClassifier, augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import checked, row_ids
@@ -62,7 +62,7 @@ class Mask(RowRefiner):
         self,
         corpus: Corpus,
         *,
-        classifier: Classifier | None = None,
+        classifier: TrainedClassifier | None = None,
         seed: int = 0,
         workers: int = 1,
         work: Workplace | None = None,

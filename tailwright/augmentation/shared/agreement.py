@@ -21,7 +21,7 @@ import pyarrow as pa
 from scipy import sparse
 from scipy.special import logit
 
-from tailwright.augmentation import Classifier
+from tailwright.augmentation import TrainedClassifier
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
 from tailwright.evaluation.ranking import TopK
@@ -37,7 +37,7 @@ def agreement(
     train: Dataset,
     rows: np.ndarray,
     sources: np.ndarray,
-    classifier: Classifier,
+    classifier: TrainedClassifier,
     diversity: Diversity,
     depth: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ def ranks(top: TopK, labels: int) -> sparse.csr_array:
 
 
 def _first_of_sources(
-    train: Dataset, sources: np.ndarray, sizes: np.ndarray, classifier: Classifier
+    train: Dataset, sources: np.ndarray, sizes: np.ndarray, classifier: TrainedClassifier
 ) -> tuple[np.ndarray, sparse.csr_array]:
     """(which row of the matrix each made row's source is, -1: none; `ranks` of the distinct sources)."""
     distinct, places = np.unique(sources[sources >= 0], return_inverse=True)
@@ -131,7 +131,7 @@ def _first_of_sources(
 
 
 def _asked(
-    classifier: Classifier, texts: pa.LargeStringArray, rows: np.ndarray, k: int
+    classifier: TrainedClassifier, texts: pa.LargeStringArray, rows: np.ndarray, k: int
 ) -> Iterator[tuple[slice, TopK]]:
     """What the classifier says of the texts at `rows`, a block of them at a time."""
     size = max(1, CELLS // k)
