@@ -108,6 +108,15 @@ def test_labels_stand_before_a_text_and_not_in_the_new_one(folder, asked):
     assert plain.texts.equals(made.texts)  # the same blanks
 
 
+def test_labels_that_a_row_ignores_do_not_stand_before_its_text(folder, asked):
+    corpus = tiny_corpus()
+    hidden = corpus.with_train(
+        replace(corpus.train, ignored=corpus.train.targets.astype(bool).astype(np.float32))
+    )
+    xda(generator=folder, prompt="off").new_rows(hidden)
+    assert {question.line for question in asked} == {""}
+
+
 def test_without_a_prompt_nothing_is_learnt(folder, monkeypatch, asked):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("learnt")

@@ -109,7 +109,9 @@ class Infilling:
         train, labels = self.corpus.train, self.corpus.labels
         lines = [""] * len(places)
         if self.settings.labels_in_prompt:
-            lines = label_lines(self._names, labels.counts, train.targets[places], self.infiller.all_tokens)
+            # An ignored pair says nothing of a row, so its label does not stand before the text either.
+            learnt = train.take(places).learnt_targets()
+            lines = label_lines(self._names, labels.counts, learnt, self.infiller.all_tokens)
         texts = self._first_characters(places, characters)
         return Passages(texts, pa.array(lines, pa.large_string()), train.origin.rows[places])
 
