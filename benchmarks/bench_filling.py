@@ -6,7 +6,7 @@
 The first is what `xda` does. The second is `generate` of transformers for one question of one row after the
 other, under the same rules and with the same prompt, as the code of XDA's authors does it; of these fewer
 rows are timed. Both fill the same blanks; `same_texts` is the share of rows that both rewrite alike.
-A prompt is learnt first, from `--learnt` other texts: a T5 that has not would answer with a title, or without an end.
+A prompt is learnt first, from `--learnt` other texts: without it a title-t5 would answer with a title.
 """
 
 from __future__ import annotations
