@@ -41,8 +41,8 @@ class ScoredExample:
 class Filtering:
     """What the filter keeps and drops of the new rows that are looked at; it scores them among all there are.
 
-    `cut` is the lowest score that is kept, None if no row is judged by its score. `lowest_tenth` is the share of
-    all scored rows, in percent, whose diversity lies in the lowest tenth of its range; 0 if all have the same.
+    `cut` is the lowest score that is kept, None if no row is judged by its score. `lowest_tenth` is how many
+    percent of all scored rows have a diversity in the lowest tenth of its range; 0 if all have the same.
     """
 
     settings: FilterSettings
