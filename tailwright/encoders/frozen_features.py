@@ -111,7 +111,7 @@ def frozen_features(
         done = len(rows) - sum(blocks[number][1] - blocks[number][0] for number in left)
         if done and left:
             log.info("features of %s rows are there already", f"{done:,}")
-        with progress("encode", len(rows) - done) as advance:
+        with progress("features", len(rows) - done) as advance:
             for number in left:
                 first, last = blocks[number]
                 started = time.monotonic()
