@@ -104,7 +104,9 @@ class GroupedHead(nn.Module):
 
     mix_points: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, groups: LabelGroups, width: int, settings: LightXmlSettings, *, seed: int, name: str) -> None:
+    def __init__(
+        self, groups: LabelGroups, width: int, settings: LightXmlSettings, *, seed: int, name: str
+    ) -> None:
         """`name`/... are the streams of the weights."""
         super().__init__()
         self.groups, self.settings, self.labels = groups, settings, len(groups.of_label)
