@@ -82,6 +82,7 @@ def train(
 
         device_of(device)
     fitted.device, fitted.watch = device, watch or {}
+    fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
     data = TrainingData(path=corpus.source, digest=corpus.digest())
     asked = {
         "model": model,
@@ -106,7 +107,6 @@ def train(
                     corpus = changed_rows(corpus, method, seed=seed, work=work, f0=f0)
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
-        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)

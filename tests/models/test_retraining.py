@@ -11,9 +11,11 @@ import pytest
 from tiny_encoders import save_reader
 
 import tailwright as tw
+from tailwright.augmentation import augmenter
 from tailwright.augmentation.filter import Filter
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
+from tailwright.errors import InputError
 from tailwright.models.lightxml import LightXmlSettings
 from tailwright.models.lightxml.model import LightXml
 from tailwright.models.linear import Linear
@@ -238,3 +240,30 @@ def test_a_run_that_has_retrained_is_saved_and_loaded(encoder, tmp_path):
     model = fitted(encoder, with_made(), "grouped")
     Run(model, with_made().labels, ROWS).save(tmp_path / "run")
     assert digest(tw.load(tmp_path / "run").model) == digest(model)
+
+
+def test_in_groups_a_label_that_made_rows_alone_have_is_never_predicted(encoder):
+    corpus = tiny_corpus(ROWS)
+    without_rows = np.flatnonzero(corpus.labels.counts == 0)
+    model = fitted(encoder, tw.augment(corpus, "gandalf"), "grouped", retrain="on", top_groups=9)
+    assert len(without_rows)
+    assert not np.isin(without_rows, model.predict(corpus.train.texts, 11).ids).any()
+
+
+def test_hidden_states_are_mixed_in_the_retraining_alone(encoder, plain):
+    model = unfitted(encoder)
+    model.mixes = [augmenter("hiddenmix")]
+    model.fit(with_made(), seed=3)
+    assert model.network.encoder.identity() == plain.network.encoder.identity()
+    assert digest(model) != digest(fitted(encoder, with_made()))
+
+
+def test_a_method_that_mixes_inside_the_frozen_encoder_is_refused_before_f0_is_trained(encoder, fits):
+    with pytest.raises(InputError, match="tmix mixes at layers, and the retraining at output"):
+        tw.train(
+            with_made(),
+            "lightxml",
+            augment=["filter", "tmix"],
+            settings={**FORMS["flat"], "encoder": encoder},
+        )
+    assert fits == []

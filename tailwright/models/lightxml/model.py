@@ -10,6 +10,7 @@ import numpy as np
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
+from tailwright.errors import InputError
 from tailwright.heads.dense import DenseHead, Start
 from tailwright.models import Model, models
 from tailwright.models.lightxml import CARD, LightXmlSettings, RetrainingSettings
@@ -76,6 +77,13 @@ class LightXml(TokenModel):
     def f0_for(self, made_by: Collection[str]) -> Model | None:
         if not self.settings.retraining.retrains(made_by):
             return None
+        for mix in self.mixes:
+            if "output" not in mix.card.mix_points:
+                points = ", ".join(mix.card.mix_points)
+                raise InputError(
+                    f"{mix.card.name} mixes at {points}, and the retraining at output",
+                    expected="retrain=off, or a method that mixes there",
+                )
         f0 = LightXml(replace(self.settings, retraining=RetrainingSettings()))
         f0.device, f0.watch = self.device, self.watch
         return f0
