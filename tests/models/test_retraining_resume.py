@@ -11,6 +11,9 @@ from scripts import start_anew, start_script
 from stopped_fits import stopped_after
 from tiny_encoders import save_reader
 
+import tailwright as tw
+from tailwright.augmentation.xda import Xda
+from tailwright.checks.corpora import tiny_corpus
 from tailwright.training.workplace import Workplace
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -41,6 +44,31 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, en
         with stopped_after(stop):
             tiny_retraining.learnt(form, encoder, folder)
         assert tiny_retraining.learnt(form, encoder, folder, resume=True) == wanted, f"stopped at {stop}"
+
+
+@pytest.mark.usefixtures("_every_checkpoint")
+def test_stopped_in_any_stage_of_the_pipeline_it_ends_with_the_same_weights(tmp_path, encoder, monkeypatch):
+    def learnt(name: str, resume: bool = False) -> str:
+        monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / name / "cache"))
+        run = tw.train(
+            tiny_corpus(tiny_retraining.ROWS),
+            "lightxml",
+            augment=["xda"],
+            settings={**tiny_retraining.FORMS["flat"], "encoder": encoder},
+            augment_settings={"xda": {**Xda.quick, "keep": 0.8}},
+            seed=3,
+            out=tmp_path / name / "run",
+            resume=resume,
+        )
+        assert run.rows_added > 0
+        return tiny_retraining.digest(run.model)
+
+    wanted = learnt("undisturbed")
+    t5_steps = 3  # one of a new T5, two of its prompt
+    for stop in (1, 2, t5_steps + F0_STEPS - 1, t5_steps + F0_STEPS + 2):
+        with stopped_after(stop):
+            learnt(str(stop))
+        assert learnt(str(stop), resume=True) == wanted, f"stopped at {stop}"
 
 
 @pytest.mark.parametrize("part", ["f0/checkpoint", "f0/finished", "checkpoint"])
