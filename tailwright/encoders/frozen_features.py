@@ -114,7 +114,7 @@ def frozen_features(
         if done and left:
             log.info("features of %s rows are there already", f"{done:,}")
         elsewhere = _finished_elsewhere(place) if left else {}
-        with progress("encode", len(rows) - done) as advance:
+        with progress("features", len(rows) - done) as advance:
             for number in left:
                 first, last = blocks[number]
                 started = time.monotonic()
