@@ -63,8 +63,6 @@ class Mask(RowRefiner):
         corpus: Corpus,
         *,
         classifier: TrainedClassifier | None = None,
-        seed: int = 0,
-        workers: int = 1,
         work: Workplace | None = None,
     ) -> Corpus:
         train = corpus.train

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from tailwright.augmentation import (
@@ -52,7 +51,7 @@ def augment(
     if bool(corpus.train.origin.is_original().all()):
         log.warning("%s: nothing to do, as no method has made a row before it", method.card.name)
         return corpus
-    return _refined(corpus, method, seed=seed, workers=workers, work=work)
+    return _refined(corpus, method, seed=seed, work=work)
 
 
 def _with_refined_rows(
@@ -66,18 +65,15 @@ def _with_refined_rows(
         return added
     beside = corpus.with_train(Dataset.concat([before.originals(), new]))
     for refiner in method.refiners():
-        beside = _refined(beside, refiner, seed=seed, workers=workers, work=work)
+        beside = _refined(beside, refiner, seed=seed, work=work)
     made = beside.train.take(np.flatnonzero(~beside.train.origin.is_original()))
     return corpus.with_train(Dataset.concat([before, made]))
 
 
-def _refined(
-    corpus: Corpus, method: RowRefiner, *, seed: int, workers: int | None, work: Workplace | None
-) -> Corpus:
+def _refined(corpus: Corpus, method: RowRefiner, *, seed: int, work: Workplace | None) -> Corpus:
     scorer = method.scorer
     classifier = None if scorer is None else scorer_for(scorer, corpus, seed=seed, work=work)
-    threads = workers or numba.get_num_threads()
-    return method.refined(corpus, classifier=classifier, seed=seed, workers=threads, work=work)
+    return method.refined(corpus, classifier=classifier, work=work)
 
 
 def check_methods(methods: Sequence[Augmenter], corpus: Corpus) -> None:
