@@ -126,9 +126,8 @@ def train(
 
 
 def _made_counts(train: Dataset) -> np.ndarray:
-    """(labels,) float64: by label, the targets of made rows that give a loss, times the rows' weights."""
-    made = train.take(np.flatnonzero(~train.origin.is_original()))
-    return np.asarray(made.weights.astype(np.float64) @ made.learnt_targets())
+    """(labels,) float64: by label, the targets of made rows that give a loss, times their weights."""
+    return train.take(np.flatnonzero(~train.origin.is_original())).weighted_counts()
 
 
 def check_door(model: str, method: AugmenterCard) -> None:
