@@ -16,7 +16,7 @@ from tailwright.augmentation import (
     ScorerSettings,
     row_augmenter,
 )
-from tailwright.augmentation.shared.adding import with_new_rows
+from tailwright.augmentation.shared.adding import with_new_rows, with_rows_behind
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
@@ -67,7 +67,7 @@ def _with_refined_rows(
     for refiner in method.refiners():
         beside = _refined(beside, refiner, seed=seed, work=work)
     made = beside.train.take(np.flatnonzero(~beside.train.origin.is_original()))
-    return corpus.with_train(Dataset.concat([before, made]))
+    return with_rows_behind(corpus, made)
 
 
 def _refined(corpus: Corpus, method: RowRefiner, *, seed: int, work: Workplace | None) -> Corpus:
