@@ -91,7 +91,7 @@ class Model(ABC):
         self.device: Device = "auto"
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
-        """Learn from `corpus.train` with its soft targets, weights and ignored pairs.
+        """Learn from `corpus.train` with its soft targets, weights, label weights and ignored pairs.
 
         Rows of weight 0 are left out first, so that they are in no vocabulary, cluster, count or batch.
         `work` is where phases are logged and checkpoints kept.
