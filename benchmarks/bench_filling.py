@@ -1,12 +1,12 @@
 """How quickly blanks are filled: many rows at a time, against one row at a time without a cache.
 
     .venv/bin/python benchmarks/bench_filling.py [--generator title-t5] [--rows N] [--one-at-a-time N]
-        [--prompt-length N] [--threads N] [--corpus NAME]
+        [--learnt N] [--prompt-epochs N] [--threads N] [--corpus NAME]
 
 The first is what `xda` does. The second is `generate` of transformers for one question of one row after the
 other, under the same rules and with the same prompt, as the code of XDA's authors does it; of these fewer
 rows are timed. Both fill the same blanks; `same_texts` is the share of rows that both rewrite alike.
-The prompt has not learnt, so a title-t5 answers with a title; `--max-new-tokens` bounds what it may write.
+A prompt is learnt first, from `--learnt` other texts: without it a title-t5 would answer with a title.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import common
 import numpy as np
-import pyarrow as pa
 import torch
 from transformers import GenerationConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 import tailwright as tw
-from tailwright.augmentation.shared.infilling import first_characters
+from tailwright.augmentation.shared.infilling import Infilling
+from tailwright.augmentation.xda import XdaSettings
 from tailwright.language.filling import Filler, Question, rewritten
 from tailwright.language.passages import Passages
-from tailwright.language.settings import FillingSettings, PromptSettings
-from tailwright.language.soft_prompt import padded_tokens, prompted
-from tailwright.language.t5 import load_t5
-from tailwright.pretrained import weights_folder
+from tailwright.language.soft_prompt import padded_tokens
+from tailwright.streams import stream
 
 SHARE = 0.15
 
@@ -69,17 +68,6 @@ class OneAtATime:
         return found
 
 
-def passages_of(name: str, rows: int) -> Passages:
-    """Rows of the corpus, evenly spread over it, with the names of no labels."""
-    texts = tw.read(common.data_folder() / name).train.texts
-    places = np.linspace(0, len(texts) - 1, rows).astype(np.int64)
-    cut = [
-        first_characters(text, FillingSettings().characters)
-        for text in texts.take(pa.array(places)).to_pylist()
-    ]
-    return Passages(pa.array(cut, pa.large_string()), pa.array([""] * rows, pa.large_string()), places)
-
-
 def timed(passages: Passages, answers: Any, blanks: int) -> tuple[list[str], float]:
     start = time.perf_counter()
     texts = rewritten(passages, answers, copies=1, share=SHARE, blanks=blanks, seed=0)
@@ -91,23 +79,25 @@ def main() -> None:
     parser.add_argument("--generator", default="title-t5")
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--one-at-a-time", type=int, default=8)
-    parser.add_argument("--prompt-length", type=int, default=5)
-    parser.add_argument("--max-new-tokens", type=int, default=64)
+    parser.add_argument("--learnt", type=int, default=400)
+    parser.add_argument("--prompt-epochs", type=int, default=3)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--corpus", default="cve-libraries")
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    settings = FillingSettings(max_new_tokens=arguments.max_new_tokens)
-    infiller = load_t5(weights_folder(arguments.generator))
-    passages = passages_of(arguments.corpus, arguments.rows)
-    prompt = PromptSettings(length=arguments.prompt_length, start_texts=16)
-    network = prompted(infiller, passages.texts.to_pylist(), prompt, seed=0)
-    network.requires_grad_(False)
-    filler = Filler(network, infiller, settings)
+    corpus = tw.read(common.data_folder() / arguments.corpus)
+    places = stream(0, "bench-filling").permutation(len(corpus.train))
+    rows, learnt = np.split(places[: arguments.rows + arguments.learnt], [arguments.rows])
+    settings = XdaSettings(generator=arguments.generator, mask_share=SHARE)
+    settings = replace(settings, tuning=replace(settings.tuning, epochs=arguments.prompt_epochs))
+    work = Infilling(corpus, np.sort(learnt), np.sort(rows), settings, seed=0)
+    network, _ = work.network()
+    passages, blanks = work.to_fill, settings.filling.blanks
+    filler = Filler(network, work.infiller, settings.filling)
     few = passages.take(np.linspace(0, len(passages) - 1, arguments.one_at_a_time).astype(np.int64))
-    slow_texts, slow = timed(few, OneAtATime(filler).answers, settings.blanks)
-    texts, quick = timed(passages, filler.answers, settings.blanks)
+    slow_texts, slow = timed(few, OneAtATime(filler).answers, blanks)
+    texts, quick = timed(passages, filler.answers, blanks)
     rewritten_as = dict(zip(passages.rows.tolist(), texts, strict=True))
     same = [rewritten_as[row] == text for row, text in zip(few.rows.tolist(), slow_texts, strict=True)]
     common.emit(

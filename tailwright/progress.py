@@ -16,6 +16,7 @@ SECONDS_BETWEEN_LINES = 5.0
 SECONDS_WORTH_A_LINE = 1.0
 
 _shown = False
+_stages: list[str] = []  # of the work that goes on, the outermost first
 
 
 def show(on: bool) -> None:
@@ -25,13 +26,23 @@ def show(on: bool) -> None:
 
 
 @contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Within it, a task is shown with the name of this stage before its own: `f0: lightxml`."""
+    _stages.append(name)
+    try:
+        yield
+    finally:
+        _stages.pop()
+
+
+@contextmanager
 def progress(task: str, total: int, unit: str = "rows") -> Iterator[Advance]:
     """A context that gives `advance(n)`, to be called as work gets done."""
     if not _shown:
         yield lambda n: None
         return
     display = _bar if sys.stderr.isatty() else _lines
-    with display(task, total, unit) as advance:
+    with display(": ".join([*_stages, task]), total, unit) as advance:
         yield advance
 
 

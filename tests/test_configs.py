@@ -18,6 +18,7 @@ from tiny_encoders import save_reader
 
 import tailwright as tw
 from tailwright.augmentation import augmenters
+from tailwright.augmentation.xda import Xda
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.cli.config import Asked, read_config
@@ -43,6 +44,8 @@ SMALL = {
     "attentionxml": ["epochs=4", "batch=16", "width=16", "hidden=8", "vectors=random", "rate=0.02"],
 }
 ON_AN_ENCODER = {"roberta", "la-roberta", "lightxml"}
+# What keeps the making of rows short, by augmentation.
+SMALL_ROWS = {"xda": [f"xda.{name}={value}" for name, value in Xda.quick.items()]}
 SMALL |= {name: ["epochs=2", "batch=16", "rate=3e-3", "head_rate=3e-2"] for name in ON_AN_ENCODER}
 
 
@@ -133,6 +136,7 @@ def test_an_example_trains_by_the_real_command(path, toy, files, encoder, tmp_pa
     settings = SMALL.get(chosen.model, [])
     if chosen.model in ON_AN_ENCODER:
         settings = [*settings, f"encoder={encoder}"]
+    settings = [*settings, *(setting for name in chosen.augment for setting in SMALL_ROWS.get(name, []))]
     small = [part for setting in settings for part in ("--set", setting)]
     arguments = ["train", str(files), "--out", str(tmp_path / "run"), "--config", str(path), *small]
     assert run([*arguments, "--json", "--quiet"]) == 0, capsys.readouterr().err

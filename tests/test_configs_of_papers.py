@@ -57,6 +57,41 @@ LIGHTXML = {
     "frozen": False,
     "head_epochs": 0,
 }
+XDA = {
+    **LIGHTXML,
+    "groups": "flat",
+    "max_tokens": 512,
+    "metric": "P@5",
+    "patience": 5,
+    "retrain": "auto",
+    "start": "reinit",
+    "passes": "alternate",
+    "retrain_epochs": None,  # as many as the first training
+    "retrain_rate": None,  # that of the head
+    "xda.generator": "t5-large",
+    "xda.selection.rows": "all",
+    "xda.mask_share": 0.15,
+    "xda.labels_in_prompt": True,
+    "xda.prompt": True,
+    "xda.tuning.length": 5,
+    "xda.tuning.rate": 0.3,
+    "xda.tuning.batch": 8,
+    "xda.tuning.weight_decay": 1e-5,
+    "xda.learning.read_characters": 1000,
+    "xda.learning.max_tokens": 128,
+    "xda.filling.characters": 500,
+    "xda.filling.blanks": 10,
+    "xda.filling.repetition_penalty": 2.5,
+    "xda.filling.no_repeat": 3,
+    "xda.filter": True,
+    "xda.filtering.keep": 0.2,
+    "xda.filtering.diversity": "bce",
+    "xda.filtering.scaling": "minmax",
+    "xda.filtering.scorer.model": "auto",
+    "xda.mask": True,
+    "xda.masking.kind": "mask_pos",
+    "xda.weight": 1.0,
+}
 PAPERS: dict[str, dict[str, Any]] = {
     # AttentionXML, the authors' file for EUR-Lex: 2 x 256 states, 512-256-1.
     "attentionxml-official.toml": {
@@ -138,6 +173,37 @@ PAPERS: dict[str, dict[str, Any]] = {
         "average_from": 4,
         "average_every": 3000,
     },
+    # XDA: N_t, N_a, the epochs of its T5, then LightXML's with the five that its loop adds.
+    "xda-eurlex.toml": {
+        **XDA,
+        "xda.masking.tail_below": 50,
+        "xda.copies": 2,
+        "xda.tuning.epochs": 30,
+        "batch": 32,
+        "epochs": 35,
+        "average_from": 10,
+        "average_every": 200,
+    },
+    "xda-wiki10.toml": {
+        **XDA,
+        "xda.masking.tail_below": 10,
+        "xda.copies": 4,
+        "xda.tuning.epochs": 30,
+        "batch": 32,
+        "epochs": 45,
+        "average_from": 10,
+        "average_every": 300,
+    },
+    "xda-amazoncat.toml": {
+        **XDA,
+        "xda.masking.tail_below": 700,
+        "xda.copies": 2,
+        "xda.tuning.epochs": 5,
+        "batch": 16,
+        "epochs": 10,
+        "average_from": 2,
+        "average_every": 10_000,
+    },
     # Astec's files for LF-AmazonTitles-131K; `learners` is 1 where its tables have the sum of 3.
     "astec-gandalf.toml": {
         **GANDALF,
@@ -203,14 +269,23 @@ def asked_for(asked: Asked) -> dict[str, Any]:
     return values
 
 
+def owner_of(name: str) -> str:
+    """The augmentation that a setting belongs to; empty for the model."""
+    first = name.partition(".")[0]
+    return first if first in augmenters.names() else ""
+
+
 def value_of(values: dict[str, Any], name: str) -> Any:
     """The value of the only setting of that name; of an augmentation, groups between may be left out."""
     first, _, last = name.rpartition(".")
     found = [
         whole
         for whole in values
-        if f".{whole}".endswith(f".{name}")
-        or (first and whole.startswith(f"{first}.") and whole.endswith(f".{last}"))
+        if owner_of(whole) == owner_of(name)
+        and (
+            f".{whole}".endswith(f".{name}")
+            or (first and whole.startswith(f"{first}.") and whole.endswith(f".{last}"))
+        )
     ]
     assert len(found) == 1, f"{name} is {found or 'no setting'}"
     return values[found[0]]

@@ -41,6 +41,16 @@ def test_a_bar_in_a_terminal(capsys, shown, monkeypatch):
     assert capsys.readouterr().out == ""
 
 
+def test_a_task_is_shown_with_the_stage_that_it_belongs_to(capsys, shown, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_WORTH_A_LINE", 0.0)
+    with progress.stage("f0"), progress.progress("matching", 3) as advance:
+        advance(3)
+    with progress.progress("matching", 3) as advance:
+        advance(3)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" 3 rows")[0] for line in lines] == ["f0: matching:", "matching:"]
+
+
 def test_work_that_is_done_at_once_says_nothing(capsys, shown):
     with progress.progress("matching", 3) as advance:
         advance(3)

@@ -165,7 +165,11 @@ class RowAugmenter(Augmenter):
 class ScorerSettings(Settings):
     """The trained classifier that a refiner asks about texts."""
 
-    model: str = setting("linear", "model that is trained on the original rows, with its default settings")
+    model: str = setting(
+        "auto",
+        "model that is trained on the original rows, with its default settings; auto: the f0 of the model "
+        "that is being trained, with its own settings, where it has one, as lightxml under xda; else linear",
+    )
     run: str | None = setting(
         None, "run folder whose classifier is asked instead; none: a model is trained on the way"
     )

@@ -2,8 +2,8 @@
 
 The paper tunes a deep soft prompt of a frozen T5 on the training texts, with their labels before them, by
 masking words; then it masks each text anew and lets T5 fill the blanks, which changes some words and keeps
-the labels. The best of the new rows stay (`filter`), and their head labels give no loss (`mask`). Left out:
-the retraining of LightXML's classifier alone; every model is trained on the rows as it always is.
+the labels. The best of the new rows stay (`filter`), and their head labels give no loss (`mask`). On these
+rows `lightxml` retrains its head alone, as in the paper; any other model is trained on them as it always is.
 """
 
 from __future__ import annotations

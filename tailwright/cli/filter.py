@@ -11,7 +11,7 @@ import typer
 import tailwright as tw
 from tailwright.cli.augment import write_rows
 from tailwright.cli.config import Asked
-from tailwright.cli.options import Seed, command
+from tailwright.cli.options import ScorerRun, Seed, command
 from tailwright.cli.output import Output
 from tailwright.settings import settings_from
 
@@ -26,15 +26,7 @@ def filter_rows(
         Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
     ],
     target: Annotated[Path, typer.Option("--out", metavar="OUT", help="The folder to write.")],
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            "--with",
-            metavar="RUN",
-            help="The run folder whose classifier scores the rows.",
-            show_default="one is trained on the original rows",
-        ),
-    ] = None,
+    run: ScorerRun = None,
     keep: Annotated[
         float | None, typer.Option("--keep", help="The share of the new rows to keep.", show_default="0.2")
     ] = None,

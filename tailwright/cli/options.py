@@ -36,6 +36,15 @@ FilterRows = Annotated[
     bool,
     typer.Option("--filter", help="Keep the best of the new rows: `filter` behind the other methods."),
 ]
+ScorerRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--with",
+        metavar="RUN",
+        help="The run folder whose classifier scores the rows.",
+        show_default="one is trained on the original rows",
+    ),
+]
 MaskHeads = Annotated[
     list[str] | None,
     typer.Option(

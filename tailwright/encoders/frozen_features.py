@@ -7,10 +7,11 @@ rows, the precision, the code.
 | in the folder | holds |
 |---|---|
 | `features.npy` | (all tokens, width) where the encoder gives tokens, else (rows, width) |
-| `blocks.json` | [digest of its bytes, seconds it took] of each finished block of rows, null for the others |
+| `blocks.json` | `Block` of each finished block of rows, null for the others |
 
 A block is noted only when its bytes are on the disk, and what is noted is checked when the file is opened:
-after a kill, or damage, the blocks that lack are computed, and no other.
+after a kill, or damage, the blocks that lack are computed, and no other. A block that a file beside it has is
+copied from there: made rows stand behind the original ones, which are not read again for them.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def frozen_features(
     encoder.eval()
     by_token = encoder.by_token
     offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
-    place = folder / f"frozen-{_key(encoder, rows, precision)}"
+    by = _encoder_key(encoder, precision)
+    place = folder / f"frozen-{content_key(by, rows.ids, rows.offsets)}"
     with alone(place) as locked:
         file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
         if locked:  # what a killed process left of its notes
@@ -111,21 +113,37 @@ def frozen_features(
         done = len(rows) - sum(blocks[number][1] - blocks[number][0] for number in left)
         if done and left:
             log.info("features of %s rows are there already", f"{done:,}")
-        with progress("encode", len(rows) - done) as advance:
+        elsewhere = _finished_elsewhere(place) if left else {}
+        with progress("features", len(rows) - done) as advance:
             for number in left:
                 first, last = blocks[number]
                 started = time.monotonic()
-                vectors = _narrowed(_encoded(encoder, rows, first, last), precision)
-                digest = file.write(offsets[first], vectors)
-                noted[number] = _Block(digest, round(time.monotonic() - started, 3))
+                key, start = _block_key(by, rows, first, last), int(offsets[first])
+                other = elsewhere.get(key)
+                vectors = None if other is None else other.vectors(int(offsets[last]) - start)
+                if vectors is None:
+                    other, vectors = None, _narrowed(_encoded(encoder, rows, first, last), precision)
+                digest = file.write(start, vectors)
+                seconds = round(time.monotonic() - started, 3)
+                if other is not None:
+                    if folder == shared_folder():
+                        spare(other.block.seconds - seconds)
+                    seconds = other.block.seconds
+                noted[number] = Block(key, start, digest, seconds)
                 file.note(noted)
                 advance(last - first)
         return FrozenFeatures(file.mapped(), offsets, by_token)
 
 
-def _key(encoder: TransformerEncoder, rows: TokenRows, precision: str) -> str:
+def _encoder_key(encoder: TransformerEncoder, precision: str) -> str:
+    """All that decides on features, but for the tokens."""
     version = code_version(["tailwright.encoders.frozen_features"])
-    return content_key(encoder.identity(), encoder.kind, rows.ids, rows.offsets, precision, version)
+    return content_key(encoder.identity(), encoder.kind, precision, version)
+
+
+def _block_key(by: str, rows: TokenRows, first: int, last: int) -> str:
+    ids = rows.ids[rows.offsets[first] : rows.offsets[last]]
+    return content_key(by, ids, rows.lengths[first:last])
 
 
 def _blocks(offsets: np.ndarray) -> list[tuple[int, int]]:
@@ -159,11 +177,51 @@ def _narrowed(vectors: np.ndarray, precision: Precision) -> np.ndarray:
     return narrow
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """What is noted of a block of rows that is finished."""
 
-    digest: str
-    seconds: float
+    key: str  # of all that decides on its features
+    start: int  # the place of its first vector
+    digest: str  # of its bytes
+    seconds: float  # that it took
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """A finished block of another file."""
+
+    folder: Path
+    block: Block
+
+    def vectors(self, count: int) -> np.ndarray | None:
+        """Its vectors, (count, width); None if they are not what was noted."""
+        try:
+            every = np.load(self.folder / "features.npy", mmap_mode="r")
+            found = np.array(every[self.block.start : self.block.start + count])
+        except (OSError, ValueError):
+            return None
+        return found if _digest(found.tobytes()) == self.block.digest else None
+
+
+def _finished_elsewhere(place: Path) -> dict[str, _Elsewhere]:
+    """The finished blocks of the files beside this one, by key."""
+    found = {}
+    for path in sorted(place.parent.glob("frozen-*/blocks.json")):
+        if path.parent != place:
+            noted = [block for block in _read_notes(path) or () if block is not None]
+            found.update({block.key: _Elsewhere(path.parent, block) for block in noted})
+    return found
+
+
+def _read_notes(path: Path) -> list[Block | None] | None:
+    try:
+        found: Any = strict_json.decode(path.read_bytes())
+        return [
+            None if each is None else Block(str(each[0]), int(each[1]), str(each[2]), float(each[3]))
+            for each in found
+        ]
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
 
 
 class _File:
@@ -179,10 +237,10 @@ class _File:
         self.header = header.getvalue()
         self.line = shape[1] * dtype.itemsize
 
-    def begin(self, blocks: int) -> list[_Block | None]:
+    def begin(self, blocks: int) -> list[Block | None]:
         """What is noted of the blocks; what is no file of this shape is begun anew, with nothing."""
         size = len(self.header) + math.prod(self.shape) * self.dtype.itemsize
-        noted = self._noted()
+        noted = _read_notes(self.folder / "blocks.json")
         if noted is not None and len(noted) == blocks and self._fits(size):
             return noted
         with errors_of_writing(self.path):
@@ -208,7 +266,7 @@ class _File:
             os.fsync(file.fileno())
         return _digest(content)
 
-    def note(self, noted: Sequence[_Block | None]) -> None:
+    def note(self, noted: Sequence[Block | None]) -> None:
         """Keep which blocks are finished."""
         write_whole(self.folder / "blocks.json", strict_json.encode(list(noted), indent=None))
 
@@ -222,13 +280,6 @@ class _File:
                 return os.fstat(file.fileno()).st_size == size and file.read(len(self.header)) == self.header
         except OSError:
             return False
-
-    def _noted(self) -> list[_Block | None] | None:
-        try:
-            found: Any = strict_json.decode((self.folder / "blocks.json").read_bytes())
-            return [None if each is None else _Block(str(each[0]), float(each[1])) for each in found]
-        except (OSError, ValueError, TypeError, LookupError):
-            return None
 
 
 def _digest(content: bytes) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -79,6 +79,7 @@ class Model(ABC):
     | `mixes` | augmentations at the batch door and at the hidden door |
     | `watch` | datasets; a model that learns by epochs logs P@1 on each after every epoch |
     | `device` | where a model that can use a GPU trains |
+    | `f0` | what `f0_for` gave, fitted; without it `fit` sees to that itself |
     """
 
     card: ClassVar[ModelCard]
@@ -89,6 +90,7 @@ class Model(ABC):
         self.mixes: Sequence[Augmenter] = ()
         self.watch: Mapping[str, Dataset] = {}
         self.device: Device = "auto"
+        self.f0: Model | None = None
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         """Learn from `corpus.train` with its soft targets, weights, label weights and ignored pairs.
@@ -107,6 +109,13 @@ class Model(ABC):
 
         A row's weight multiplies its loss.
         """
+
+    def f0_for(self, made_by: Collection[str]) -> Model | None:
+        """The model that learns from original rows alone before this one does from those methods' rows too.
+
+        None for a model that learns from all rows at once, as most do.
+        """
+        return None
 
     def batch_mixes(self, corpus: Corpus, *, seed: int, work: Workplace) -> list[BatchMix]:
         """The augmentations at the batch door, prepared for the batches of a corpus."""

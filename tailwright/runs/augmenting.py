@@ -22,7 +22,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.run import read_facts
-from tailwright.runs.scoring import scorer_for
+from tailwright.runs.scoring import F0, model_of, scorer_for
 from tailwright.training.workplace import Workplace
 
 log = logging.getLogger(__name__)
@@ -36,26 +36,34 @@ def augment(
     seed: int = 0,
     workers: int | None = None,
     work: Workplace | None = None,
+    f0: F0 | None = None,
 ) -> Corpus:
     """The corpus with the new rows of `method` (a name or an instance) after its training rows.
 
     Rows of weight 0 stay, but they are no sources of new rows and enter no statistics. A method that refines
     adds none; it changes or drops rows that other methods have made, and warns if there are none. `workers`
     defaults to the number of kernel threads; it makes no difference to the rows. `work` is where a method
-    logs, and where a classifier that it trains keeps checkpoints.
+    logs, and where a classifier that it trains keeps checkpoints. `f0` is that of the model in training, for
+    methods that ask a classifier.
     """
     if isinstance(method, str):
         method = row_augmenter(method, settings)
     if isinstance(method, RowAugmenter):
-        return _with_refined_rows(corpus, method, seed=seed, workers=workers, work=work)
+        return _with_refined_rows(corpus, method, seed=seed, workers=workers, work=work, f0=f0)
     if bool(corpus.train.origin.is_original().all()):
         log.warning("%s: nothing to do, as no method has made a row before it", method.card.name)
         return corpus
-    return _refined(corpus, method, seed=seed, work=work)
+    return _refined(corpus, method, seed=seed, work=work, f0=f0)
 
 
 def _with_refined_rows(
-    corpus: Corpus, method: RowAugmenter, *, seed: int, workers: int | None, work: Workplace | None
+    corpus: Corpus,
+    method: RowAugmenter,
+    *,
+    seed: int,
+    workers: int | None,
+    work: Workplace | None,
+    f0: F0 | None,
 ) -> Corpus:
     """The corpus with the new rows of a method, which its own refiners see beside original rows alone."""
     added = with_new_rows(corpus, method, seed=seed, workers=workers)
@@ -65,14 +73,16 @@ def _with_refined_rows(
         return added
     beside = corpus.with_train(Dataset.concat([before.originals(), new]))
     for refiner in method.refiners():
-        beside = _refined(beside, refiner, seed=seed, work=work)
+        beside = _refined(beside, refiner, seed=seed, work=work, f0=f0)
     made = beside.train.take(np.flatnonzero(~beside.train.origin.is_original()))
     return with_rows_behind(corpus, made)
 
 
-def _refined(corpus: Corpus, method: RowRefiner, *, seed: int, work: Workplace | None) -> Corpus:
+def _refined(
+    corpus: Corpus, method: RowRefiner, *, seed: int, work: Workplace | None, f0: F0 | None
+) -> Corpus:
     scorer = method.scorer
-    classifier = None if scorer is None else scorer_for(scorer, corpus, seed=seed, work=work)
+    classifier = None if scorer is None else scorer_for(scorer, corpus, seed=seed, work=work, f0=f0)
     return method.refined(corpus, classifier=classifier, work=work)
 
 
@@ -90,7 +100,7 @@ def check_methods(methods: Sequence[Augmenter], corpus: Corpus) -> None:
             if scorer.run is not None:
                 read_facts(scorer.run)
             else:
-                models.get(scorer.model)
+                models.get(model_of(scorer))
 
 
 def scorers_of(method: Augmenter) -> list[ScorerSettings]:

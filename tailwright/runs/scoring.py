@@ -1,12 +1,17 @@
 """The trained classifier that a refiner asks: that of a run folder, or a model trained on the original rows.
 
+A model that retrains a part of itself on made rows has learnt from the original ones before: its f0
+(`tailwright.models.shared.f0`) is asked where nothing else is set.
+
 A training on the way keeps its checkpoints where the run's are, so a killed run goes on there too. A study
 trains it once for all cells over the same rows (`tailwright.store.shared`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +23,7 @@ from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.progress import stage
 from tailwright.runs.evaluation import refuse_other_labels
 from tailwright.runs.run import load
 from tailwright.store import FolderReader
@@ -25,6 +31,8 @@ from tailwright.store.shared import content_key, shared
 from tailwright.training.workplace import Workplace
 
 NEAR = 1e-9  # probabilities come no nearer to 0 and 1
+
+F0: TypeAlias = Callable[[Corpus], Model]  # gives the f0 of a model in training, fitted on a corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,25 +47,34 @@ class Scorer:
 
     def log_odds(self, texts: pa.LargeStringArray, k: int) -> TopK:
         """The k best labels of each text, with finite log-odds as scores."""
-        top = self.model.predict(texts, k)
+        with stage("scoring"):
+            top = self.model.predict(texts, k)
         if self.model.card.scores == "log-odds":
             return top
         return TopK(top.ids, logit(np.clip(top.scores.astype(np.float64), NEAR, 1 - NEAR)))
 
 
 def scorer_for(
-    settings: ScorerSettings, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None
+    settings: ScorerSettings,
+    corpus: Corpus,
+    *,
+    seed: int = 0,
+    work: Workplace | None = None,
+    f0: F0 | None = None,
 ) -> Scorer:
     """The classifier that the settings ask for, over the labels of the corpus.
 
     If it is trained, then on the original rows alone, in the order in which they were first read, so that the
-    order of the corpus makes no difference.
+    order of the corpus makes no difference. `f0` is that of the model in training, if it has one.
     """
     if settings.run is not None:
         run = load(settings.run)
         refuse_other_labels(corpus, run, settings.run)
         return Scorer(run.model)
-    kind = models.get(settings.model)
+    if settings.model == "auto" and f0 is not None:
+        return Scorer(f0(corpus))
+    name = model_of(settings)
+    kind = models.get(name)
     originals = corpus.train.originals()
     rows = corpus.with_train(originals.take(np.argsort(originals.origin.rows, kind="stable")))
     work = work or Workplace()
@@ -77,10 +94,15 @@ def scorer_for(
         return model
 
     def key() -> str:
-        code = code_version([__name__, *(part.__module__ for part in models.kinds(settings.model))])
-        return content_key(code, settings.model, repr(kind().settings), seed, rows.digest())
+        code = code_version([__name__, *(part.__module__ for part in models.kinds(name))])
+        return content_key(code, name, repr(kind().settings), seed, rows.digest())
 
     return Scorer(shared("scorer", key, fitted, lambda folder, model: model.save(folder), loaded))
+
+
+def model_of(settings: ScorerSettings) -> str:
+    """The name of the model that is trained for it where no model in training has an f0."""
+    return "linear" if settings.model == "auto" else settings.model
 
 
 def row_scores(corpus: Corpus, settings: FilterSettings | None = None, *, seed: int = 0) -> RowScores:

@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, RowMethod, augmenter
+from tailwright.augmentation import AugmenterCard, RowAugmenter, RowMethod, augmenter
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
-from tailwright.models import models
+from tailwright.models import Model, models
+from tailwright.models.shared.f0 import fitted_f0, makers
 from tailwright.runs.augmenting import augment as changed_rows
 from tailwright.runs.augmenting import check_methods
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
+from tailwright.runs.scoring import F0
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.shared import shared_folder, spared_seconds
@@ -80,6 +82,7 @@ def train(
 
         device_of(device)
     fitted.device, fitted.watch = device, watch or {}
+    fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
     data = TrainingData(path=corpus.source, digest=corpus.digest())
     asked = {
         "model": model,
@@ -94,15 +97,16 @@ def train(
             raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
         work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
         spared = spared_seconds()
+        adding = [name for name in augment if isinstance(methods[name], RowAugmenter)]
+        f0 = _f0_of(fitted, {*adding, *makers(corpus.train)}, seed, work, team)
         applied = []
         for name in augment:
             method, rows = methods[name], len(corpus.train)
             if isinstance(method, RowMethod):
                 with work.phase(name):
-                    corpus = changed_rows(corpus, method, seed=seed, work=work)
+                    corpus = changed_rows(corpus, method, seed=seed, work=work, f0=f0)
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
-        fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
@@ -123,6 +127,21 @@ def train(
             finish(Path(out))
         team.wait()  # whoever goes on may look for the run
     return run
+
+
+def _f0_of(model: Model, made_by: set[str], seed: int, work: Workplace, team: Team) -> F0 | None:
+    """What fits the f0 of a model and hands it over, when it is first asked for; None if it has none."""
+    unfitted = model.f0_for(made_by)
+    if unfitted is None:
+        return None
+
+    def f0(corpus: Corpus) -> Model:
+        if model.f0 is None:
+            with working_together(team):
+                model.f0 = fitted_f0(unfitted, corpus, seed=seed, work=work)
+        return model.f0
+
+    return f0
 
 
 def _made_counts(train: Dataset) -> np.ndarray:

@@ -86,6 +86,31 @@ def test_whatever_decides_on_features_gives_another_file(tiny_bert, tiny_roberta
     assert len(list(tmp_path.glob("frozen-*/features.npy"))) == 7
 
 
+@pytest.mark.parametrize("kind", ["tokens", "first"])
+def test_rows_before_others_are_read_once(tiny_bert, kind, tmp_path, calls, monkeypatch):
+    monkeypatch.setattr(module, "TOKENS_A_BLOCK", 25)
+    encoder = TransformerEncoder.pretrained(str(tiny_bert), kind)
+    originals, made = TEXTS * 3, ["a made row", "and another one"]
+    frozen_features(encoder, encoder.tokenizer.rows(originals, 40), tmp_path)
+    calls.clear()
+    both = encoder.tokenizer.rows([*originals, *made], 40)
+    found = frozen_features(encoder, both, tmp_path)
+    assert sum(calls) < len(both) / 2
+    np.testing.assert_array_equal(found.vectors, frozen_features(encoder, both, tmp_path / "alone").vectors)
+
+
+def test_a_damaged_block_is_not_copied(tiny_bert, tmp_path, calls, monkeypatch):
+    monkeypatch.setattr(module, "TOKENS_A_BLOCK", 25)
+    encoder = TransformerEncoder.pretrained(str(tiny_bert), "first")
+    frozen_features(encoder, encoder.tokenizer.rows(TEXTS, 40), tmp_path)
+    (path,) = tmp_path.glob("frozen-*/features.npy")
+    np.lib.format.open_memmap(path, mode="r+")[:] += 1
+    calls.clear()
+    more = encoder.tokenizer.rows([*TEXTS, "one more"], 40)
+    frozen_features(encoder, more, tmp_path)
+    assert sum(calls) == len(more)
+
+
 @pytest.mark.parametrize("damage", ["a byte", "the header", "the notes", "the end"])
 def test_what_is_damaged_is_computed_again(tiny_bert, tmp_path, calls, monkeypatch, damage):
     monkeypatch.setattr(module, "TOKENS_A_BLOCK", 25)
@@ -126,7 +151,7 @@ def test_time_that_shared_features_save_is_counted(tiny_bert, tmp_path, monkeypa
     rows = encoder.tokenizer.rows(TEXTS * 3, encoder.max_tokens)
     frozen_features(encoder, rows, tmp_path)
     (path,) = tmp_path.glob("frozen-*/blocks.json")
-    noted = [[digest, 100.0] for digest, seconds in json.loads(path.read_text()) if seconds >= 0]
+    noted = [[*block[:3], 100.0] for block in json.loads(path.read_text()) if block[3] >= 0]
     path.write_text(json.dumps(noted))
     spared = spared_seconds()
     frozen_features(encoder, rows, tmp_path)

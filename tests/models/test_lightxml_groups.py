@@ -36,7 +36,7 @@ OF_LABEL = np.array([0, 1, -1, 2, 3, -1, 0, 2, -1, 3, 1, -1], dtype=np.int32)
 def small_head(of_label: np.ndarray = OF_LABEL, top: int = 2) -> GroupedHead:
     """Over features of width 5, in training mode."""
     settings = LightXmlSettings(top_groups=top, hidden=4, kept=9)
-    return GroupedHead(LabelGroups(of_label), 5, settings, seed=0).train()
+    return GroupedHead(LabelGroups(of_label), 5, settings, seed=0, name="lightxml").train()
 
 
 def read(features: torch.Tensor) -> Encoded:
@@ -244,7 +244,9 @@ def test_what_is_dropped_of_the_feature_comes_from_the_stream_of_the_batch():
 def by_hand(top: int, kept: int = 9) -> GroupedHead:
     """One feature x. Groups 0 and 1 have log-odds 2x and x, group 2 has -x; labels 0, 1 | 2, 3 | 4, 5."""
     settings = LightXmlSettings(top_groups=top, hidden=2, kept=kept)
-    head = GroupedHead(LabelGroups(np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)), 1, settings, seed=0)
+    head = GroupedHead(
+        LabelGroups(np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)), 1, settings, seed=0, name="lightxml"
+    )
     weights = {
         "recall.weight": [[2.0], [1.0], [-1.0]],
         "recall.bias": [0.0] * 3,

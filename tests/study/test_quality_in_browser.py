@@ -8,6 +8,8 @@ import chromium
 import pytest
 from augmented_rows import augmented
 
+from tailwright.augmentation import ScorerSettings
+from tailwright.augmentation.filter import FilterSettings
 from tailwright.study.quality.figures import quality_of
 from tailwright.study.quality.page import quality_page
 
@@ -17,9 +19,16 @@ pytestmark = pytest.mark.skipif(bool(chromium.missing()), reason=chromium.missin
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> Path:
     originals = [f"a long enough text about the number {i} and{'x' * 90} so on" for i in range(12)]
-    corpus = augmented(originals, [(text.replace("long", "short"), i) for i, text in enumerate(originals)])
+    corpus = augmented(
+        originals,
+        [(text.replace("long", "short"), i) for i, text in enumerate(originals)],
+        labels=[[0, 1]] * 8 + [[0]] * 4,
+    )
+    by_popularity = FilterSettings(scorer=ScorerSettings(model="popularity"))
     path = tmp_path_factory.mktemp("page") / "quality.html"
-    path.write_text(quality_page(quality_of(corpus), "x", "tailwright quality x"))
+    path.write_text(
+        quality_page(quality_of(corpus, filter_settings=by_popularity), "x", "tailwright quality x")
+    )
     return path
 
 

@@ -27,6 +27,10 @@ def bars(*values, **more) -> str:
     return svg.bars(*values, **more).__html__()
 
 
+def histogram(*values, **more) -> str:
+    return svg.histogram(*values, **more).__html__()
+
+
 def parsed(plot: str) -> ET.Element:
     assert Reading(plot).wrong == []
     return ET.fromstring(plot)
@@ -76,7 +80,12 @@ def test_a_curve_of_one_label_or_of_equal_ones_is_drawn(ys):
 
 
 def test_nothing_to_draw_is_said():
-    for plot in (log_log_curve([], **WORDS), bars([], {}, **WORDS), bars(["1"], {"a": [None]}, **WORDS)):
+    for plot in (
+        log_log_curve([], **WORDS),
+        bars([], {}, **WORDS),
+        bars(["1"], {"a": [None]}, **WORDS),
+        histogram(1.0, {"a": [0, 0]}, **WORDS),
+    ):
         assert Reading(plot).of("p") == ["a title: there is nothing to draw."]
 
 
@@ -119,6 +128,7 @@ def test_no_text_breaks_out_of_a_plot():
         log_log_curve([2.0, 1.0], bands=[Band(NASTY, 1, 2)], **words),
         bars([NASTY], {NASTY: [1.0], "b": [2.0]}, **words),
         bars([], {}, **words),
+        histogram(1.0, {NASTY: [1], "b": [2]}, **words),
         ranked_bars([(NASTY, 1.0)], title=NASTY, description=NASTY, x_label=NASTY).__html__(),
     ):
         reading = Reading(plot)
@@ -160,6 +170,42 @@ def test_every_bar_lies_inside_the_picture(case):
         assert 0 <= bar["y"] <= bar["y"] + bar["height"] <= HEIGHT
 
 
+def test_a_histogram_stacks_its_series_in_proportion():
+    low, high, alone = rects(histogram(4.0, {"a": [30, 0], "b": [60, 15]}, **WORDS))
+    assert high["height"] == pytest.approx(2 * low["height"], abs=0.2)
+    assert high["y"] + high["height"] == pytest.approx(low["y"], abs=0.2)
+    assert alone["height"] == pytest.approx(low["height"] / 2, abs=0.2)
+    assert low["x"] == high["x"] < alone["x"]
+
+
+def test_the_bars_of_a_histogram_say_their_series_step_and_count():
+    plot = histogram(4.0, {"a": [1200, 0], "b": [0, 1]}, **WORDS)
+    assert {"a, 0.00 to 2.00: 1,200", "b, 2.00 to 4.00: 1"} <= set(Reading(plot).of("title"))
+
+
+def test_the_series_of_a_histogram_differ_without_colour():
+    plot = histogram(1.0, {"a": [1], "b": [1]}, **WORDS)
+    outlined = ["stroke" in rect.attrib for rect in parsed(plot).iter("rect")]
+    assert outlined == [False, True, False, True]  # bars, then the legend
+
+
+def test_the_cut_of_a_histogram_is_a_line_at_its_value_and_in_the_legend():
+    plot = histogram(4.0, {"a": [2, 2, 2, 2]}, cut=2.0, **WORDS)
+    at, _ = [line.attrib for line in parsed(plot).iter("line") if line.attrib["x1"] == line.attrib["x2"]]
+    bars_before, bars_behind = rects(plot)[:2], rects(plot)[2:]
+    assert bars_before[-1]["x"] + bars_before[-1]["width"] < float(at["x1"]) < bars_behind[0]["x"]
+    assert {"a", "cut at 2.000"} <= set(Reading(plot).of("text"))
+
+
+@given(st.floats(1e-3, 1e5), st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1))
+def test_every_bar_of_a_histogram_lies_inside_the_picture(to, counts):
+    one, other = zip(*counts, strict=True)
+    plot = histogram(to, {"a": one, "b": other}, **WORDS)
+    for bar in rects(plot) if plot.startswith("<svg") else []:
+        assert 0 <= bar["x"] <= bar["x"] + bar["width"] <= WIDTH
+        assert 0 <= bar["y"] <= bar["y"] + bar["height"] <= HEIGHT
+
+
 def test_ranked_bars_are_in_proportion_and_name_themselves():
     plot = ranked_bars([("a" * 50, 2.0), ("b", 1.0)], title="t", description="d", x_label="x").__html__()
     first, second = rects(plot)
@@ -174,6 +220,7 @@ def test_a_plot_is_a_file_of_its_own_that_needs_no_page(tmp_path):
     for name, plot in {
         "bars": svg.bars(["1"], {NASTY: [1.0]}, **WORDS),
         "curve": svg.log_log_curve([2.0, 1.0], bands=[Band("tail", 1, 2)], **WORDS),
+        "histogram": svg.histogram(1.0, {"a": [1], NASTY: [1]}, cut=0.5, **WORDS),
         "ranked": ranked_bars([("b", 1.0)], title="a title", description="d", x_label="x"),
     }.items():
         plot.write(tmp_path / f"{name}.svg")

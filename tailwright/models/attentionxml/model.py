@@ -105,11 +105,12 @@ class AttentionXml(TokenModel):
         corpora = [network.tree.corpus(corpus, number) for number in levels]
         phases = []
         for number in levels:
-            plan = Plan.of(self.settings.level_training(number), self.level_rates(number))
+            training = self.settings.level_training(number)
+            plan = Plan.of(training, self.level_rates(number))
             last = number == levels[-1]
             cuts = [Stretch(0, plan.epochs, ())]
             if last:  # mixes are about labels, which are the last level
-                cuts = self.stretches(corpus, network.mix_points, plan.epochs, seed=seed, work=work)
+                cuts = self.stretches(corpus, network.mix_points, training, seed=seed, work=work)
             phases += [
                 LevelPhase(
                     network,

@@ -9,6 +9,15 @@ side, of which dropout leaves a part out in training.
 | flat | one linear layer over all labels |
 | grouped | a linear layer over groups of labels, then vectors of the labels in the best groups |
 
+Where `xda` made rows, training has two parts, as in its paper (`retraining.retrain`):
+
+| part | learns | from |
+|---|---|---|
+| f0 | all, as ever | original rows |
+| retraining | the head, drawn anew or as it is in f0 | original and made rows, as f0's encoder reads them |
+
+f0 also scores the made rows for `filter`. Methods of the hidden door mix in the retraining, at `output`.
+
 The paper's settings are in configs/lightxml-flat.toml and configs/lightxml-grouped.toml. The defaults differ
 where few epochs on a CPU ask for it: the head learns faster than the encoder, rates fall to zero instead of
 weights being averaged, biases start at the log-odds of labels, less of the feature is dropped, and `epsilon`
@@ -18,6 +27,7 @@ below it, so that label hardly moves. docs/results/long-text.md has what was mea
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +55,39 @@ TRAINING = TrainingSettings(schedule="linear", warmup=0.06, weight_decay=0.01, a
 
 
 @dataclass(frozen=True)
+class RetrainingSettings(Settings):
+    """Whether and how the head is retrained on original and made rows.
+
+    What is not set here is as in the first part, but for weight decay, which is 0, and `epsilon`, 1e-8.
+    """
+
+    retrain: Literal["auto", "on", "off"] = setting(
+        "auto",
+        "first all learns from original rows, then the head alone from all rows; auto: where xda made rows; "
+        "on: where any method did; off: all learns from all rows at once",
+    )
+    start: Literal["reinit", "from_f0"] = setting(
+        "reinit", "what the retrained head starts at: drawn anew; from_f0: what it has learnt before"
+    )
+    passes: Literal["alternate", "joint"] = setting(
+        "alternate", "each epoch: original rows, then made rows; joint: both shuffled together"
+    )
+    retrain_epochs: int | None = setting(None, "passes of the retraining; none: as many as epochs", least=1)
+    retrain_rate: float | None = setting(
+        None, "learning rate of the retraining; none: that of the head", above=0
+    )
+
+    def retrains(self, made_by: Collection[str]) -> bool:
+        """Whether rows that these methods made call for it.
+
+        >>> auto, always = RetrainingSettings(), RetrainingSettings("on")
+        >>> auto.retrains({"eda"}), auto.retrains({"eda", "xda"}), always.retrains({"eda"})
+        (False, True, True)
+        """
+        return {"auto": "xda" in made_by, "on": bool(made_by), "off": False}[self.retrain]
+
+
+@dataclass(frozen=True)
 class LightXmlSettings(Settings):
     """What can be set of lightxml."""
 
@@ -64,6 +107,9 @@ class LightXmlSettings(Settings):
     kept: int = setting(100, "grouped: most labels of a ranking", least=1)
     transformer: TransformerSettings = setting(TransformerSettings(), "the encoder")
     training: TrainingSettings = setting(TRAINING, "how it is trained")
+    retraining: RetrainingSettings = setting(
+        RetrainingSettings(), "how its head is retrained where there are made rows"
+    )
 
     def grouped(self, labels: int) -> bool:
         """Whether so many labels are scored in groups.

@@ -104,18 +104,21 @@ class GroupedHead(nn.Module):
 
     mix_points: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, groups: LabelGroups, width: int, settings: LightXmlSettings, *, seed: int) -> None:
+    def __init__(
+        self, groups: LabelGroups, width: int, settings: LightXmlSettings, *, seed: int, name: str
+    ) -> None:
+        """`name`/... are the streams of the weights."""
         super().__init__()
         self.groups, self.settings, self.labels = groups, settings, len(groups.of_label)
         hidden = settings.hidden
-        self.recall = DenseHead(groups.count, width, seed=seed, name="lightxml/recall")
+        self.recall = DenseHead(groups.count, width, seed=seed, name=f"{name}/recall")
         self.bottleneck = nn.Linear(width, hidden)
         with torch.no_grad():
-            name = "lightxml/bottleneck"
-            self.bottleneck.weight.copy_(fan_in_uniform((hidden, width), width, seed, f"{name}/weight"))
-            self.bottleneck.bias.copy_(fan_in_uniform((hidden,), width, seed, f"{name}/bias"))
+            drawn = fan_in_uniform((hidden, width), width, seed, f"{name}/bottleneck/weight")
+            self.bottleneck.weight.copy_(drawn)
+            self.bottleneck.bias.copy_(fan_in_uniform((hidden,), width, seed, f"{name}/bottleneck/bias"))
         self.ranker = DenseHead(
-            self.labels, hidden, seed=seed, name="lightxml/labels", start="xavier", bias=False, sparse=True
+            self.labels, hidden, seed=seed, name=f"{name}/labels", start="xavier", bias=False, sparse=True
         )
 
     def forward(

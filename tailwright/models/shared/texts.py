@@ -36,6 +36,7 @@ class Stage:
     rates: Mapping[str, float | None]  # None: frozen
     training: TrainingSettings
     frozen_encoder: bool = False
+    passes: tuple[np.ndarray, ...] = ()  # rows that an epoch sees one part after the other; none: all at once
 
 
 class Texts(Protocol):

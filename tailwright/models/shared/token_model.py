@@ -24,7 +24,7 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model
 from tailwright.models.shared.memory import training_need
-from tailwright.models.shared.texts import Texts
+from tailwright.models.shared.texts import Stage, Texts
 from tailwright.models.shared.token_network import ranked
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.models.shared.validation import validator
@@ -87,13 +87,17 @@ class TokenModel(Model):
         rows = min(training.micro_batch or training.batch, len(tokens))
         validates = corpus.valid is not None and len(corpus.valid) > 0
         batch = self.batch_bytes(rows, tokens)
-        rates = self.texts.stages(self.settings)[-1].rates
+        rates = self.stages(corpus)[-1].rates
         return training_need(self.network, rates, training, batch=batch, validates=validates)
+
+    def stages(self, corpus: Corpus) -> list[Stage]:
+        """What of the network learns from the training rows, and when."""
+        return self.texts.stages(self.settings)
 
     def phases(self, tokens: TokenRows, corpus: Corpus, *, seed: int, work: Workplace) -> Sequence[Phase]:
         """How the network is trained on the training rows, whose tokens these are."""
         phases = []
-        stages = self.texts.stages(self.settings)
+        stages = self.stages(corpus)
         for stage in stages:
             frozen = stage.frozen_encoder
             reader = self.reader(tokens, work, frozen=frozen)
@@ -102,7 +106,7 @@ class TokenModel(Model):
             plan = Plan.of(stage.training, stage.rates)
             cuts, last = [Stretch(0, plan.epochs, ())], stage is stages[-1]
             if last:  # what goes before prepares the head
-                cuts = self.stretches(corpus, points, plan.epochs, seed=seed, work=work)
+                cuts = self.stretches(corpus, points, stage.training, seed=seed, work=work)
             phases += [
                 TokenPhase(
                     f"{self.card.name}{stage.name}{stretch.name}",
@@ -112,6 +116,7 @@ class TokenModel(Model):
                     plan.between(stretch.begin, stretch.end),
                     door=HiddenDoor(stretch.mixes),
                     begin=stretch.begin,
+                    parts=stage.passes,
                     key=self.key_of(stage.name, stretch, corpus, seed, ends=last and stretch is cuts[-1]),
                     validate=validator(ranking, corpus, self.settings.training.metric),
                     watch=self.watching(work, frozen=frozen),
@@ -125,10 +130,16 @@ class TokenModel(Model):
         return self.texts.reader(self.network.encoder, tokens, work, frozen=frozen)
 
     def stretches(
-        self, corpus: Corpus, points: tuple[str, ...], epochs: int, *, seed: int, work: Workplace
+        self,
+        corpus: Corpus,
+        points: tuple[str, ...],
+        training: TrainingSettings,
+        *,
+        seed: int,
+        work: Workplace,
     ) -> list[Stretch]:
-        """A training of so many epochs over a network with these mix points, cut where mixes begin."""
-        mixes, restart = [], self.settings.training.restart
+        """The epochs of a training of a network with these mix points, cut where mixes begin."""
+        mixes, epochs, restart = [], training.epochs, training.restart
         if restart is not None and restart >= epochs:
             raise InputError(
                 f"restart is {restart}", expected=f"fewer than the {epochs} epochs of the training"

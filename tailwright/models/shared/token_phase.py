@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -26,6 +26,8 @@ class TokenPhase(Phase):
     """Trains a network on rows; the rows of a batch are of similar length.
 
     Where mixes begin later, a training is cut into several phases; `begin` is the epoch at which this starts.
+    An epoch goes through all rows at once, or through `parts` of them, places of rows, one after the other;
+    the batch at the border may hold rows of both.
     """
 
     def __init__(
@@ -38,16 +40,26 @@ class TokenPhase(Phase):
         *,
         door: HiddenDoor | None = None,
         begin: int = 0,
+        parts: Sequence[np.ndarray] = (),
         key: Callable[[], str] | None = None,
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         super().__init__(name, len(data), plan, validate=validate, watch=watch, key=key)
         self.network, self.reader, self.targets = network, reader, TargetRows(data)
-        self.door, self.begin = door or HiddenDoor(), begin
+        self.door, self.begin, self.parts = door or HiddenDoor(), begin, parts
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
-        order = bucketed_order(self.reader.lengths, self.plan.batch, seed, self.name, epoch)
+        lengths, batch = self.reader.lengths, self.plan.batch
+        if self.parts:
+            order = np.concatenate(
+                [
+                    rows[bucketed_order(lengths[rows], batch, seed, f"{self.name}/{number}", epoch)]
+                    for number, rows in enumerate(self.parts)
+                ]
+            )
+        else:
+            order = bucketed_order(lengths, batch, seed, self.name, epoch)
         return {"order": order, "epoch": np.array([self.begin + epoch])}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:

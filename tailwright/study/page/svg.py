@@ -215,11 +215,67 @@ def bars(
                 middle = left + wide * 0.46
                 plot.line(middle, y_of(interval[0]), middle, y_of(interval[1]), "axis")
     if len(series) > 1:
-        x = LEFT
-        for number, name in enumerate(series):
-            plot.add("rect", x=x, y=6, width=11, height=11, **_fill(first_colour + number))
-            plot.text(x + 16, 16, name, "start")
-            x += 32 + 7 * len(name)
+        _add_legend(plot, {name: _fill(first_colour + number) for number, name in enumerate(series)})
+    plot.name_axes(x_label, y_label)
+    return plot
+
+
+def histogram(
+    to: float,
+    series: Mapping[str, Sequence[int]],
+    *,
+    title: str,
+    description: str,
+    x_label: str,
+    y_label: str,
+    cut: float | None = None,
+    first_colour: int = 0,
+) -> Plot:
+    """Counts in equal steps from 0 to `to`, one series on top of the other.
+
+    The first series is solid and those above it are pale with an outline, so that they differ without colour.
+    `cut` is a value of the x axis that a line is drawn at.
+    """
+    plot = Plot(title, description)
+    heights = [sum(counts) for counts in zip(*series.values(), strict=True)]
+    if not any(heights):
+        return plot
+    ticks, steps = _ticks(0.0, max(*heights, 5.0)), len(heights)
+    room = (WIDTH - LEFT - RIGHT) / steps
+
+    def x_of(value: float) -> float:
+        return LEFT + value / to * (WIDTH - LEFT - RIGHT)
+
+    def y_of(count: float) -> float:
+        return HEIGHT - BOTTOM - count / ticks[-1] * (HEIGHT - TOP - BOTTOM)
+
+    for tick in ticks:
+        plot.line(LEFT, y_of(tick), WIDTH - RIGHT, y_of(tick), "axis" if tick == 0 else "grid")
+        plot.text(LEFT - 8, y_of(tick) + 4, _short(tick), "end")
+    fills = {
+        name: _fill(first_colour + number) if number == 0 else _pale(first_colour + number)
+        for number, name in enumerate(series)
+    }
+    for step in range(steps):
+        start, end = to * step / steps, to * (step + 1) / steps
+        if step % 2 == 0:  # more of them would run into each other
+            plot.text(x_of(start), HEIGHT - BOTTOM + 18, f"{start:.2f}")
+        below = 0
+        for name, counts in series.items():
+            if not counts[step]:
+                continue
+            top = min(y_of(below + counts[step]), y_of(below) - 0.5)
+            left, wide = x_of(start) + 0.04 * room, 0.92 * room
+            bar = plot.add("rect", x=left, y=top, width=wide, height=y_of(below) - top, **fills[name])
+            said = f"{name}, {start:.2f} to {end:.2f}: {counts[step]:,}"
+            ET.SubElement(bar, "title").text = printable(said)
+            below += counts[step]
+    plot.text(WIDTH - 2, HEIGHT - BOTTOM + 18, f"{to:.2f}", "end")
+    legend_end = _add_legend(plot, fills)
+    if cut is not None:
+        plot.line(x_of(cut), TOP, x_of(cut), HEIGHT - BOTTOM, "axis")
+        plot.line(legend_end + 5, 4, legend_end + 5, 19, "axis")
+        plot.text(legend_end + 16, 16, f"cut at {cut:.3f}", "start")
     plot.name_axes(x_label, y_label)
     return plot
 
@@ -253,6 +309,22 @@ def _fill(number: int) -> dict[str, str]:
     return {"class": f"series-{place}", "fill": SERIES[place]}
 
 
+def _pale(number: int) -> dict[str, str]:
+    """The colour of a series, pale, with an outline."""
+    fill = _fill(number)
+    return {**fill, "class": f"{fill['class']} outline", "fill-opacity": "0.3", "stroke": INK}
+
+
+def _add_legend(plot: Plot, fills: Mapping[str, dict[str, str]]) -> float:
+    """The name of each series beside its colour, above the plot; gives the x where there is room again."""
+    x = float(LEFT)
+    for name, fill in fills.items():
+        plot.add("rect", x=x, y=6, width=11, height=11, **fill)
+        plot.text(x + 16, 16, name, "start")
+        x += 32 + 7 * len(name)
+    return x
+
+
 def _ticks(low: float, high: float) -> list[float]:
     """Five or so round numbers that reach from at most `low` to at least `high`.
 
@@ -271,5 +343,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _short(number: float) -> str:
-    """1000 -> "1,000", 1000000 -> "1M": what fits under a tick."""
-    return f"{number / 1e6:g}M" if number >= 1e6 else f"{number:,g}"
+    """1000 -> "1,000", 10000 -> "10k", 1000000 -> "1M": what fits under or beside a tick."""
+    if number >= 1e6:
+        return f"{number / 1e6:g}M"
+    return f"{number / 1e3:g}k" if number >= 1e4 else f"{number:,g}"

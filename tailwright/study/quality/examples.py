@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
+from tailwright.evaluation.ranking import TopK
 from tailwright.labels import head_torso_tail
 from tailwright.runs.run import Run
 from tailwright.streams import stream
@@ -14,6 +17,8 @@ from tailwright.study.quality.sources import Pairing
 
 DRAWN, LEAST, MOST = "drawn at random, rare labels first", "least similar", "most similar"
 PREDICTED = 5
+
+Ranking = Callable[[pa.LargeStringArray, int], TopK]  # the k best labels of each text
 
 
 @dataclass(frozen=True)
@@ -50,22 +55,39 @@ def examples(
 ) -> tuple[Example, ...]:
     """At most `count`, a third each of the least and the most similar; `ratios` are those of the pairs."""
     kinds = _selected(corpus, pairing, ratios, count, seed)
-    if not kinds:
-        return ()
-    texts, names, counts = corpus.train.texts, corpus.labels.names, corpus.labels.counts
-    ratio_of = dict(zip(pairing.paired().tolist(), ratios.tolist(), strict=True))
-    new = [texts[int(pairing.rows[i])].as_py() for i in kinds]
-    sources = [texts[int(pairing.sources[i])].as_py() if pairing.sources[i] >= 0 else None for i in kinds]
-    columns = [_columns(corpus, int(pairing.rows[i])) for i in kinds]
-    new_guesses = _guesses(run, new, columns)
-    source_guesses = _guesses(run, [text or "" for text in sources], columns)
-    shown = []
-    for number, (i, kind) in enumerate(kinds.items()):
-        source, before = sources[number], source_guesses[number]
-        labels = tuple(ExampleLabel(names[c].as_py(), int(counts[c])) for c in columns[number])
-        guesses = (() if source is None else before, new_guesses[number])
-        shown.append(Example(kind, source, new[number], labels, ratio_of.get(i), *guesses))
-    return tuple(shown)
+    shown, ratio_of = list(kinds), dict(zip(pairing.paired().tolist(), ratios.tolist(), strict=True))
+    ranking = None if run is None else run.top
+    found = described(corpus, pairing.rows[shown], pairing.sources[shown], list(kinds.values()), ranking)
+    return tuple(replace(one, similarity=ratio_of.get(i)) for i, one in zip(shown, found, strict=True))
+
+
+def described(
+    corpus: Corpus, rows: np.ndarray, sources: np.ndarray, kinds: Sequence[str], ranking: Ranking | None
+) -> list[Example]:
+    """The new rows at the places `rows`, each with its source (-1: none) and why it is shown.
+
+    `ranking` is asked for the first labels of both texts; without it there are no predictions.
+    """
+    if not len(rows):
+        return []
+    train, names, counts = corpus.train, corpus.labels.names, corpus.labels.counts
+    columns = [_columns(corpus, int(row)) for row in rows]
+    new = train.texts.take(pa.array(rows))
+    # A row without a source stands in for it, so that the two sides have the same length.
+    before = train.texts.take(pa.array(np.where(sources >= 0, sources, rows)))
+    new_guesses, source_guesses = (_guesses(corpus, ranking, side, columns) for side in (new, before))
+    return [
+        Example(
+            kind=kind,
+            source=before[i].as_py() if sources[i] >= 0 else None,
+            new=new[i].as_py(),
+            labels=tuple(ExampleLabel(names[c].as_py(), int(counts[c])) for c in columns[i]),
+            similarity=None,
+            source_guesses=source_guesses[i] if sources[i] >= 0 else (),
+            new_guesses=new_guesses[i],
+        )
+        for i, kind in enumerate(kinds)
+    ]
 
 
 def _selected(corpus: Corpus, pairing: Pairing, ratios: np.ndarray, count: int, seed: int) -> dict[int, str]:
@@ -104,12 +126,13 @@ def _columns(corpus: Corpus, row: int) -> list[int]:
     return columns[np.argsort(corpus.labels.counts[columns], kind="stable")].tolist()
 
 
-def _guesses(run: Run | None, texts: list[str], columns: list[list[int]]) -> list[tuple[Guess, ...]]:
-    if run is None:
+def _guesses(
+    corpus: Corpus, ranking: Ranking | None, texts: pa.LargeStringArray, columns: list[list[int]]
+) -> list[tuple[Guess, ...]]:
+    if ranking is None:
         return [()] * len(texts)
-    predictions = run.predict(texts, min(PREDICTED, len(run.labels)))
-    index = run.labels.index_of_id
+    names = corpus.labels.names
     return [
-        tuple(Guess(name, index[label] in right) for label, name in zip(ids, names, strict=True))
-        for ids, names, right in zip(predictions.ids, predictions.names, columns, strict=True)
+        tuple(Guess(names[c].as_py(), c in right) for c in first.tolist() if c >= 0)
+        for first, right in zip(ranking(texts, min(PREDICTED, len(names))).ids, columns, strict=True)
     ]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from tailwright.augmentation.filter import FilterSettings
 from tailwright.data.corpus import Corpus
 from tailwright.runs.evaluation import refuse_other_labels
 from tailwright.runs.run import Run
+from tailwright.runs.scoring import scorer_for
 from tailwright.study.quality.drift import Drift, drift
 from tailwright.study.quality.examples import Example, examples
+from tailwright.study.quality.filtering import Filtering, filtering
 from tailwright.study.quality.sources import Pairing, pairings
 from tailwright.study.quality.texts import PairFigures, TextFigures, equal_to_training, measure
 
@@ -40,26 +45,41 @@ class Quality:
     training_rows: int
     seed: int
     methods: tuple[MethodQuality, ...]
+    filtering: Filtering | None  # None if it is not asked for
 
 
 def quality_of(
-    corpus: Corpus, run: Run | None = None, method: str | None = None, seed: int = 0, *, count: int = EXAMPLES
+    corpus: Corpus,
+    run: Run | None = None,
+    method: str | None = None,
+    seed: int = 0,
+    *,
+    count: int = EXAMPLES,
+    filter_settings: FilterSettings | None = None,
 ) -> Quality:
     """The quality of the rows that augmentations added to `corpus.train`, of `method` alone if it is given.
 
     `run` is a trained model over the same labels, which shows whether labels drift; `seed` draws samples and
-    examples, `count` of these for each method. A corpus without new rows is an InputError.
+    examples, `count` of these for each method. With `filter_settings` it says what such a filter would keep
+    and drop. A corpus without new rows is an InputError.
     """
     if count < 0:
         raise ValueError(f"count must be >= 0, got {count}")
     pairings_by_method = pairings(corpus, method)
     if run is not None:
         refuse_other_labels(corpus, run)
+    filtered = None
+    if filter_settings is not None:
+        scorer = scorer_for(filter_settings.scorer, corpus, seed=seed)
+        rows = np.concatenate([pairing.rows for pairing in pairings_by_method])
+        name = scorer.model.card.name
+        filtered = filtering(corpus, filter_settings, scorer, name, rows, count=count, seed=seed)
     return Quality(
         original_rows=int(corpus.train.origin.is_original().sum()),
         training_rows=len(corpus.train),
         seed=seed,
         methods=tuple(_quality(corpus, pairing, run, seed, count) for pairing in pairings_by_method),
+        filtering=filtered,
     )
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from tailwright.study.page.html import render
-from tailwright.study.page.svg import Plot, bars
+from tailwright.study.page.svg import Plot, bars, histogram
 from tailwright.study.quality import tables
 from tailwright.study.quality.drift import KS, Drift
 from tailwright.study.quality.figures import MethodQuality, Quality
+from tailwright.study.quality.filtering import Filtering
 
 LONGEST = 400  # words of an example that are shown
 # Sources have the colour of plain rows on other pages, new rows that of augmented ones.
 SOURCES_COLOUR = 2
+KEPT_COLOUR = 3
 
 Segments = list[tuple[str, bool]]  # words that stand together, and whether the other text lacks them
 
@@ -30,6 +32,7 @@ def quality_page(quality: Quality, name: str, command: str) -> str:
         distinct_plot=distinct_plot,
         copied_plot=copied_plot,
         drift_plot=drift_plot,
+        filter_plot=filter_plot,
     )
 
 
@@ -76,6 +79,21 @@ def drift_plot(drift: Drift, method: str) -> Plot:
         x_label="labels by training rows",
         y_label="P@n, percent",
         first_colour=SOURCES_COLOUR,
+    )
+
+
+def filter_plot(found: Filtering, name: str) -> Plot:
+    """How many rows have which diversity, consistency or score, those that are kept below the others."""
+    counts = found.histograms[name]
+    return histogram(
+        counts.to,
+        {"kept": counts.kept, "dropped": counts.dropped},
+        title=f"New rows by {name}",
+        description=f"Kept and dropped rows in steps of the {name}; the table below has the counts.",
+        x_label=name,
+        y_label="new rows",
+        cut=found.cut if name == "score" else None,
+        first_colour=KEPT_COLOUR,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tailwright.study.quality.drift import Drift
+from tailwright.study.quality.examples import Example
 from tailwright.study.quality.figures import MethodQuality
+from tailwright.study.quality.filtering import Filtering, Histogram, ScoredExample
 from tailwright.study.quality.texts import TextFigures
 
 Rows = list[list[str]]
@@ -93,6 +95,71 @@ def drift_words(drift: Drift) -> list[str]:
     if drift.seen_new:
         sentences.append("It was trained on new rows of this method too, which flatters the new rows.")
     return sentences
+
+
+def example_words(example: Example) -> str:
+    """Why an example is shown, and how near to its source it is."""
+    near = "" if example.similarity is None else f", similarity {example.similarity:.2f}"
+    return f"{example.kind}{near}"
+
+
+def filter_words(found: Filtering) -> list[str]:
+    """What the filter does to the rows, and what to know when reading its figures, one sentence each."""
+    if found.settings.act == "weight":
+        sentences = [f"All {found.rows:,} new rows stay, and the score of each multiplies its weight."]
+    else:
+        sentences = [f"Of {found.rows:,} new rows {found.kept:,} are kept and {found.dropped:,} are dropped."]
+    if found.rows < found.scored:
+        sentences.append(f"They are scored and cut among all {found.scored:,} new rows.")
+    if found.unscored:
+        sentences.append(f"{found.unscored:,} new rows of weight 0 are neither scored nor dropped.")
+    if found.squeezed:
+        sentences.append(
+            f"{found.lowest_tenth:.1f} % of all scored rows lie in the lowest tenth of the diversities: "
+            "a few huge ones squeeze the others together, so that consistency decides nearly alone. "
+            "The scalings rank and percentile are against that."
+        )
+    return sentences
+
+
+def filter_rows(found: Filtering) -> Rows:
+    """(fact, value): who scores the rows, and how scores become a cut."""
+    asked = found.settings
+    of_run = f"{found.classifier}, of the run {asked.scorer.run}"
+    own = f"{found.classifier}, trained on the original rows"
+    return [
+        ["classifier", own if asked.scorer.run is None else of_run],
+        ["diversity", asked.diversity],
+        ["scaling", asked.scaling],
+        ["share to keep", NOTHING if found.cut is None else f"{asked.keep:g}"],
+        ["lowest score that is kept", NOTHING if found.cut is None else f"{found.cut:.4f}"],
+        ["new rows scored", f"{found.rows:,}"],
+        ["kept", f"{found.kept:,}"],
+        ["dropped", f"{found.dropped:,}"],
+    ]
+
+
+def histogram_header(name: str) -> list[str]:
+    return [f"{name} up to", "kept", "dropped"]
+
+
+def histogram_rows(histogram: Histogram) -> Rows:
+    """(end of the step, rows kept, rows dropped)."""
+    steps = len(histogram.kept)
+    return [
+        [f"{histogram.to * (step + 1) / steps:.2f}", f"{kept:,}", f"{dropped:,}"]
+        for step, (kept, dropped) in enumerate(zip(histogram.kept, histogram.dropped, strict=True))
+    ]
+
+
+def scored_words(scored: ScoredExample) -> str:
+    """What the filter finds of an example, in one line."""
+    figures = (
+        f"diversity {scored.diversity:.2f}, consistency {scored.consistency:.2f}, score {scored.score:.3f}"
+    )
+    return (
+        f"{'kept' if scored.kept else 'dropped'}, {scored.example.kind}: {figures}; made by {scored.method}"
+    )
 
 
 def _figures(drift: Drift) -> Sequence[str]:

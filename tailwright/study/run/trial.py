@@ -27,6 +27,7 @@ from tailwright.runs.augmenting import scorers_of
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate, measured, ranked
 from tailwright.runs.run import Run, load
+from tailwright.runs.scoring import model_of
 from tailwright.runs.training import finish, train
 from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
@@ -52,7 +53,7 @@ def code_of(cell: Cell) -> str:
             for method in [augmenter(name, settings.get(name)) for name in member.augment]:
                 kinds.append(type(method))
                 for scorer in scorers_of(method):
-                    kinds += models.kinds(scorer.model)
+                    kinds += models.kinds(model_of(scorer))
     return code_version([__name__, *(kind.__module__ for kind in kinds)])
 
 
