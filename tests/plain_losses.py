@@ -25,10 +25,12 @@ def batch_targets(targets: np.ndarray, ignored: np.ndarray, weights: np.ndarray)
 
 
 def dense(targets: BatchTargets, labels: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(rows, labels): the targets, and the factor on the loss of each pair."""
+    """(rows, labels): the targets, and the factor on the loss of each pair, by its definition."""
     values, factors = np.zeros((2, len(targets), labels), dtype=np.float32)
     values[targets.rows, targets.labels] = targets.values
     factors[:] = targets.weights[:, None]
+    if targets.label_weights is not None:
+        factors *= np.where(targets.made[:, None] == 1, targets.label_weights, 1)
     factors[targets.ignored_rows, targets.ignored] = 0
     return torch.from_numpy(values), torch.from_numpy(factors)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -14,6 +16,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 # Values that float32 holds exactly enough to be compared bit for bit.
 soft_values = st.floats(2.0**-20, 1.0, width=32)
 weights = st.floats(0.0, 100.0, width=32)
+above_0 = st.floats(2.0**-20, 100.0, width=32)
 
 
 @st.composite
@@ -57,5 +60,8 @@ def label_spaces(draw: st.DrawFn, labels: int) -> LabelSpace:
 def corpora(draw: st.DrawFn) -> Corpus:
     """A corpus with or without validation and test rows."""
     labels = draw(st.integers(1, 5))
-    maybe = st.none() | datasets(labels, min_rows=1, max_rows=4)
-    return Corpus(draw(datasets(labels, min_rows=1)), draw(label_spaces(labels)), draw(maybe), draw(maybe))
+    label_weights = draw(st.none() | st.lists(above_0, min_size=labels, max_size=labels))
+    rows = datasets(labels, min_rows=1, max_rows=4).map(
+        lambda data: replace(data, label_weights=label_weights)
+    )
+    return Corpus(draw(rows), draw(label_spaces(labels)), draw(st.none() | rows), draw(st.none() | rows))

@@ -262,6 +262,29 @@ class RoundsWeights(Popularity):
         super().learn(corpus.with_train(replace(corpus.train, weights=weights)), seed=seed, work=work)
 
 
+class NoLabelWeights(Popularity):
+    def learn(self, corpus, *, seed, work):
+        super().learn(corpus.with_train(replace(corpus.train, label_weights=None)), seed=seed, work=work)
+
+
+class WeighsLabelsOfAllRows(Popularity):
+    """Original rows included."""
+
+    def learn(self, corpus, *, seed, work):
+        every = Origin.made_by("copy", corpus.train.origin.rows)
+        super().learn(corpus.with_train(replace(corpus.train, origin=every)), seed=seed, work=work)
+
+
+class RoundsLabelWeights(Popularity):
+    """Takes every label weight for one half."""
+
+    def learn(self, corpus, *, seed, work):
+        train = corpus.train
+        if train.label_weights is not None:
+            train = replace(train, label_weights=np.full(train.labels, 0.5))
+        super().learn(corpus.with_train(train), seed=seed, work=work)
+
+
 class ReadsWeightlessRows(LabelMatcher):
     """Takes the words of all rows, whatever they weigh."""
 
@@ -301,6 +324,9 @@ class ClaimsToReadTexts(Popularity):
         (DeafToAppendedTexts, "appended texts of a mixed batch make no difference"),
         (NoWeights, "weights make no difference"),
         (RoundsWeights, "the same from weights of 0.25 and of 0.5: weights are rounded"),
+        (NoLabelWeights, "label weights of 0.5 are not to made rows"),
+        (WeighsLabelsOfAllRows, "label weights of 0.5 are not to made rows"),
+        (RoundsLabelWeights, "the same from label weights of 0.25 and of 0.5"),
         (ReadsWeightlessRows, "rows of weight 0 make a difference"),
         (NoMask, "ignored pairs make no difference"),
         (Backwards, "not sorted by score"),

@@ -18,22 +18,22 @@ class KeepsAll(RowRefiner):
 
     card = AugmenterCard("keeps-all", "for the checks", "rows", keeps_targets=True)
 
-    def refined(self, corpus, *, classifier=None, seed=0, workers=1, work=None):
-        return corpus.with_train(self.spoil(corpus.train, seed, workers))
+    def refined(self, corpus, *, classifier=None, work=None):
+        return corpus.with_train(self.spoil(corpus.train))
 
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         return train
 
 
 class TouchesOriginals(KeepsAll):
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         return replace(train, weights=train.weights * 2)
 
 
 class KeepsEveryOther(KeepsAll):
     """Of the made rows, by their places."""
 
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         places = np.arange(len(train))
         return train.take(np.flatnonzero(train.origin.is_original() | (places % 2 == 0)))
 
@@ -41,33 +41,27 @@ class KeepsEveryOther(KeepsAll):
 class CountsCalls(KeepsAll):
     calls = 0
 
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         self.calls += 1
         weights = np.where(train.origin.is_original(), train.weights, train.weights / self.calls)
         return replace(train, weights=weights)
 
 
-class WeighsByWorkers(KeepsAll):
-    def spoil(self, train, seed, workers):
-        weights = np.where(train.origin.is_original(), train.weights, train.weights / workers)
-        return replace(train, weights=weights)
-
-
 class AddsRows(KeepsAll):
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         made = train.take(np.flatnonzero(~train.origin.is_original()))
         return Dataset.concat([train, made])
 
 
 class DropsTargets(KeepsAll):
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         kept = sparse.csr_array(train.targets.multiply(train.origin.is_original()[:, None]))
         kept.eliminate_zeros()
         return replace(train, targets=kept)
 
 
 class MasksInSecret(KeepsAll):
-    def spoil(self, train, seed, workers):
+    def spoil(self, train):
         made = sparse.csr_array(train.targets.multiply(~train.origin.is_original()[:, None]))
         made.eliminate_zeros()
         return replace(train, ignored=sparse.csr_array((made + train.ignored > 0).astype(np.float32)))
@@ -79,7 +73,6 @@ class MasksInSecret(KeepsAll):
         (TouchesOriginals, "original rows are changed"),
         (KeepsEveryOther, "the order of the rows changes"),
         (CountsCalls, "the same seed gives other rows"),
-        (WeighsByWorkers, "two workers give other rows"),
         (AddsRows, "rows that were not there"),
         (DropsTargets, "targets of made rows are changed"),
         (MasksInSecret, "ignored of made rows are changed"),

@@ -186,7 +186,7 @@ class RowRefiner(Augmenter):
     """A method at the rows door that adds nothing: it changes or drops rows that methods before it made.
 
     Rows whose `origin` says that they are original stay as they are, and so does the order of all that are
-    left. The result depends neither on the order of rows nor on the number of workers.
+    left. The result does not depend on the order of rows.
     """
 
     @property
@@ -200,8 +200,6 @@ class RowRefiner(Augmenter):
         corpus: Corpus,
         *,
         classifier: TrainedClassifier | None = None,
-        seed: int = 0,
-        workers: int = 1,
         work: Workplace | None = None,
     ) -> Corpus:
         """The corpus with its made rows refined, of which there is at least one; `work` is where it logs."""

@@ -116,8 +116,6 @@ class Filter(RowRefiner):
         corpus: Corpus,
         *,
         classifier: TrainedClassifier | None = None,
-        seed: int = 0,
-        workers: int = 1,
         work: Workplace | None = None,
     ) -> Corpus:
         if classifier is None:

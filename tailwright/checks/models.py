@@ -14,7 +14,7 @@ from tailwright.augmentation import Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.checks.hidden_door import Blender
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import checked, empty_pairs
 from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
@@ -41,6 +41,7 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     _check_batches(model, corpus, top)
     _check_odd_texts(kind, model, corpus)
     _check_reads(kind, corpus, top)
+    _check_label_weights(kind, corpus)
     _check_weight_0(kind, corpus)
     if "batch" in kind.card.doors:
         _check_batch_door(kind, corpus, top)
@@ -137,6 +138,29 @@ def _check_reads(kind: _Kind, corpus: Corpus, top: TopK) -> None:
     require(not rounded, "it learns the same from targets of 0.3 and of 0.5: soft targets are rounded")
     rounded = _same(tops["weights"], tops["smaller weights"])
     require(not rounded, "it learns the same from weights of 0.25 and of 0.5: weights are rounded")
+
+
+def _check_label_weights(kind: _Kind, corpus: Corpus) -> None:
+    """Label weights count in made rows alone; where all are equal, they are weights of these rows."""
+    train, labels = corpus.train, len(corpus.labels)
+    made = np.arange(len(train)) % 2 == 1
+    rows = replace(train, origin=Origin(train.origin.rows, made.astype(np.int16), ("", "copy")))
+    changes: dict[str, dict[str, np.ndarray]] = {
+        "lighter rows": {"weights": np.where(made, np.float32(0.5), np.float32(1)) * train.weights},
+        "equal": {"label_weights": np.full(labels, 0.5, dtype=np.float32)},
+        "unequal": {"label_weights": np.resize(np.array([0.25, 0.5], dtype=np.float32), labels)},
+    }
+    tops = {
+        what: kind.learnt(corpus.with_train(replace(rows, **change)))  # type: ignore[arg-type]
+        for what, change in changes.items()
+    }
+    same = _same(tops["equal"], tops["lighter rows"])
+    require(same, "label weights of 0.5 are not to made rows what weights of 0.5 are")
+    matter = not _same(tops["unequal"], tops["equal"])
+    if "targets" in kind.card.reads:
+        require(matter, "it learns the same from label weights of 0.25 and of 0.5")
+    else:
+        require(not matter, "its card says it reads no targets, yet label weights matter")
 
 
 def _check_weight_0(kind: _Kind, corpus: Corpus) -> None:

@@ -2,6 +2,9 @@
 
 A pair of row and label is a positive with a target in (0, 1], ignored (it gives no loss), or neither: a
 negative with the target 0. A pair that is stored as a positive and as ignored is ignored.
+
+The loss of a pair is multiplied by the weight of its row, and in a made row by the weight of its label too,
+where there are label weights.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ class BatchTargets:
     ignored_starts: np.ndarray  # (rows + 1,) int64
     ignored: np.ndarray  # (ignored pairs,) int32: labels
     weights: np.ndarray  # (rows,) float32: the factor on a row's loss
+    label_weights: np.ndarray | None = None  # (labels,) float32: the factor on a label's loss in made rows
+    made: np.ndarray | None = None  # (rows,) float32: 1 if a row is made, 0 if not, between for a mix of both
 
     def __post_init__(self) -> None:
         rows = len(self.weights)
@@ -38,6 +43,10 @@ class BatchTargets:
                 raise ValueError(f"{name} must be CSR of {rows} rows, got {len(starts) - 1}")
         if len(self.values) != len(self.labels):
             raise ValueError(f"values must be as many as labels, {len(self.labels)}, got {len(self.values)}")
+        if (self.label_weights is None) != (self.made is None):
+            raise ValueError("label_weights and made must be given together")
+        if self.made is not None and len(self.made) != rows:
+            raise ValueError(f"made must be of {rows} rows, got {len(self.made)}")
 
     @staticmethod
     def of(data: Dataset) -> BatchTargets:
@@ -56,6 +65,18 @@ class BatchTargets:
     def ignored_rows(self) -> np.ndarray:
         """(ignored pairs,) int64: the row of each ignored pair."""
         return rows_of(self.ignored_starts)
+
+    def label_factors(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """(pairs,) float32: the factor that label weights put on the loss of each pair; 1 without them."""
+        if self.label_weights is None or self.made is None:
+            return np.ones(len(rows), dtype=np.float32)
+        made = self.made[rows]
+        return (1 - made) + made * self.label_weights[labels]
+
+    def pair_weights(self, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """(pairs,) float32: the factor on the loss of each pair."""
+        weights = self.weights[rows]
+        return weights if self.label_weights is None else weights * self.label_factors(rows, labels)
 
     def is_learnt(self) -> np.ndarray:
         """(positives,) bool: which positives give a loss, because they are not ignored as well."""
@@ -76,13 +97,23 @@ class BatchTargets:
         """The pairs of these labels (distinct, ascending), each label numbered by its place among them."""
         starts, places, kept = _places(self.starts, self.labels, labels)
         ignored_starts, ignored, _ = _places(self.ignored_starts, self.ignored, labels)
-        return BatchTargets(starts, places, self.values[kept], ignored_starts, ignored, self.weights)
+        return BatchTargets(
+            starts,
+            places,
+            self.values[kept],
+            ignored_starts,
+            ignored,
+            self.weights,
+            None if self.label_weights is None else self.label_weights[labels],
+            self.made,
+        )
 
     def of_groups(self, group_of: np.ndarray, groups: int) -> BatchTargets:
         """The targets of groups of labels; `group_of` (labels,) int32 is -1 for a label in no group.
 
         A group's target is the largest of its labels' targets that give a loss. A group with ignored labels
-        and no such target is ignored: nobody knows whether it is right.
+        and no such target is ignored: nobody knows whether it is right. A group's label weight is the mean of
+        its labels'.
         """
         starts, members, values = group_targets(
             self.starts, self.labels, self.values, self.ignored_starts, self.ignored, group_of, groups
@@ -98,6 +129,8 @@ class BatchTargets:
             starts_of(rows[ignored], len(self)),
             members[ignored],
             self.weights,
+            group_weights(self.label_weights, group_of, groups),
+            self.made,
         )
 
 
@@ -108,6 +141,11 @@ class TargetRows:
         self.labels = data.labels
         self._targets, self._ignored = csr_arrays(data.targets), csr_arrays(data.ignored)
         self._weights = data.weights
+        self._label_weights: np.ndarray | None = None
+        self._made: np.ndarray | None = None
+        if data.label_weights is not None:
+            self._label_weights = data.label_weights.copy()  # torch takes no array that is read-only
+            self._made = 1 - data.origin.is_original().astype(np.float32)
 
     def __len__(self) -> int:
         return len(self._weights)
@@ -115,7 +153,14 @@ class TargetRows:
     def __call__(self, rows: np.ndarray) -> BatchTargets:
         """Those of the rows at these places, in that order."""
         ignored_starts, ignored, _ = gather_rows(*self._ignored, rows)
-        return BatchTargets(*gather_rows(*self._targets, rows), ignored_starts, ignored, self._weights[rows])
+        return BatchTargets(
+            *gather_rows(*self._targets, rows),
+            ignored_starts,
+            ignored,
+            self._weights[rows],
+            self._label_weights,
+            None if self._made is None else self._made[rows],
+        )
 
     def counts(self) -> np.ndarray:
         """(labels,) int64: the rows that carry each label."""
@@ -136,7 +181,27 @@ def of_groups(data: Dataset, group_of: np.ndarray, groups: int) -> Dataset:
     excluded = np.setdiff1d(excluded, targets.rows * np.int64(groups) + targets.labels)
     rows, members = np.divmod(excluded, groups)
     barred = sparse.csr_array((np.ones(len(rows), dtype=np.float32), (rows, members)), shape=shape)
-    return replace(data, targets=checked(positives), ignored=checked(ignored), excluded=checked(barred))
+    return replace(
+        data,
+        targets=checked(positives),
+        ignored=checked(ignored),
+        excluded=checked(barred),
+        label_weights=targets.label_weights,
+    )
+
+
+def group_weights(label_weights: np.ndarray | None, group_of: np.ndarray, groups: int) -> np.ndarray | None:
+    """(groups,) float32: the mean label weight of each group of labels, 1 for an empty one; None without.
+
+    >>> group_weights(np.array([0.5, 1.5, 4.0]), np.array([1, 1, -1]), 2).tolist()
+    [1.0, 1.0]
+    """
+    if label_weights is None:
+        return None
+    grouped = group_of >= 0
+    sizes = np.bincount(group_of[grouped], minlength=groups)
+    sums = np.bincount(group_of[grouped], label_weights[grouped], minlength=groups)
+    return np.where(sizes > 0, sums / np.maximum(sizes, 1), 1).astype(np.float32)
 
 
 def rows_of(starts: np.ndarray) -> np.ndarray:

@@ -178,6 +178,8 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
         inner = folder.sub(name)
         inner.strings("texts", split.texts)
         inner.array("weights", split.weights)
+        if split.label_weights is not None:
+            inner.array("label_weights", split.label_weights)
         inner.array("origin_rows", split.origin.rows)
         inner.array("origin_codes", split.origin.codes)
         for column in PAIR_COLUMNS:
@@ -218,5 +220,13 @@ def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
         folder.array("origin_codes", dtype=np.int16, shape=shape),
         methods,
     )
-    weights = folder.array("weights", dtype=np.float32, shape=shape)
-    return Dataset(texts, weights=weights, origin=origin, **{name: folder.csr(name) for name in PAIR_COLUMNS})
+    label_weights = None
+    if folder.has("label_weights.npy"):
+        label_weights = folder.array("label_weights", dtype=np.float32, shape=(None,))
+    return Dataset(
+        texts,
+        weights=folder.array("weights", dtype=np.float32, shape=shape),
+        origin=origin,
+        label_weights=label_weights,
+        **{name: folder.csr(name) for name in PAIR_COLUMNS},
+    )

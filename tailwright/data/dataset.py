@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.pairs import checked, empty_pairs, same_pairs, stack_pairs
+from tailwright.data.pairs import checked, empty_pairs, row_ids, same_pairs, stack_pairs
 from tailwright.streams import stream
 
 PAIR_COLUMNS = ("targets", "ignored", "excluded")
@@ -76,6 +76,9 @@ class Dataset:
     punished by evaluation. `weights`, (rows,) float32 >= 0, are those of the rows in the loss. Columns left
     out get their neutral value: weight 1, no pairs, original rows.
 
+    `label_weights`, (labels,) float32 > 0, multiply the loss of each label in the rows that an augmentation
+    made. A dataset without such rows has none.
+
     >>> from tailwright.data.pairs import pairs_from_lists
     >>> data = Dataset(["red shoes", "blue hat"], pairs_from_lists([[0, 1], [2]], labels=3))
     >>> len(data), data.labels, data.take([1]).texts.to_pylist()
@@ -88,6 +91,7 @@ class Dataset:
     ignored: sparse.csr_array = field(default=None)
     excluded: sparse.csr_array = field(default=None)
     origin: Origin = field(default=None)  # type: ignore[assignment]
+    label_weights: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         texts = arrow_strings(self.texts)
@@ -104,6 +108,8 @@ class Dataset:
             object.__setattr__(self, name, empty_pairs(rows, labels) if pairs is None else checked(pairs))
         _freeze(self, "weights", np.float32)
         self._validate(rows, labels)
+        if self.label_weights is not None:
+            self._weigh_labels(labels)
 
     def _validate(self, rows: int, labels: int) -> None:
         for name in PAIR_COLUMNS:
@@ -123,6 +129,17 @@ class Dataset:
             if not bool(np.all(getattr(self, name).data == 1)):
                 raise ValueError(f"{name} must store ones only")
 
+    def _weigh_labels(self, labels: int) -> None:
+        _freeze(self, "label_weights", np.float32)
+        weights = self.label_weights
+        assert weights is not None
+        if weights.shape != (labels,):
+            raise ValueError(f"label_weights has shape {weights.shape}, expected ({labels},)")
+        if not bool(np.all(np.isfinite(weights) & (weights > 0))):
+            raise ValueError("label_weights must be finite and > 0; a pair without loss is an ignored one")
+        if not labels or bool(self.origin.is_original().all()):
+            object.__setattr__(self, "label_weights", None)
+
     def __len__(self) -> int:
         return len(self.texts)
 
@@ -135,18 +152,27 @@ class Dataset:
         """The rows at `index`, in that order; a row may be taken twice."""
         rows = np.asarray(index, dtype=np.int64)
         pairs = {name: getattr(self, name)[rows] for name in PAIR_COLUMNS}
-        texts = self.texts.take(pa.array(rows))
-        return Dataset(texts, weights=self.weights[rows], origin=self.origin.take(rows), **pairs)
+        return Dataset(
+            self.texts.take(pa.array(rows)),
+            weights=self.weights[rows],
+            origin=self.origin.take(rows),
+            label_weights=self.label_weights,
+            **pairs,
+        )
 
     @staticmethod
     def concat(parts: Sequence[Dataset]) -> Dataset:
-        """The rows of all parts, in order; all must be over the same labels."""
+        """The rows of all parts, in order.
+
+        All must be over the same labels, and made rows of one part must have the label weights of the others.
+        """
         if not parts:
             raise ValueError("nothing to concatenate")
         return Dataset(
             pa.concat_arrays([part.texts for part in parts]),
             weights=np.concatenate([part.weights for part in parts]),
             origin=Origin.concat([part.origin for part in parts]),
+            label_weights=_common_label_weights(parts),
             **{name: stack_pairs([getattr(part, name) for part in parts]) for name in PAIR_COLUMNS},
         )
 
@@ -170,11 +196,26 @@ class Dataset:
         return sparse.csr_array(self.targets - self.targets.multiply(self.ignored))
 
     def weighted_targets(self) -> sparse.csr_array:
-        """The targets of the pairs that give a loss, times the weight of their row; zeros are not stored."""
+        """The targets of the pairs that give a loss, times their weight; zeros are not stored.
+
+        The weight of a pair is that of its row, in a made row times that of its label.
+        """
         weighted = self.learnt_targets()
         weighted.data *= np.repeat(self.weights, np.diff(weighted.indptr))
+        if self.label_weights is not None:
+            original = self.origin.is_original()[row_ids(weighted)]
+            weighted.data *= np.where(original, np.float32(1), self.label_weights[weighted.indices])
         weighted.eliminate_zeros()
         return weighted
+
+    def weighted_counts(self) -> np.ndarray:
+        """(labels,) float64: the sum of `weighted_targets` over the rows."""
+        weights, learnt = self.weights.astype(np.float64), self.learnt_targets()
+        if self.label_weights is None:
+            return np.asarray(weights @ learnt)
+        original = self.origin.is_original()
+        of_originals, of_made = (weights * original) @ learnt, (weights * ~original) @ learnt
+        return np.asarray(of_originals + self.label_weights * of_made)
 
     def binarised(self, threshold: float) -> Dataset:
         """Hard labels only: targets of at least `threshold` become 1, the others are dropped."""
@@ -204,6 +245,9 @@ class Dataset:
         digest.update(self.weights.data)
         digest.update(self.origin.rows.data)
         digest.update("\0".join(self.origin.names()).encode())
+        if self.label_weights is not None:
+            digest.update(b"\0label weights")
+            digest.update(self.label_weights.data)
 
     def same_as(self, other: Dataset) -> bool:
         """Whether every column is equal, bit for bit."""
@@ -212,7 +256,25 @@ class Dataset:
             and all(same_pairs(getattr(self, name), getattr(other, name)) for name in PAIR_COLUMNS)
             and np.array_equal(self.weights, other.weights)
             and self.origin.same_as(other.origin)
+            and _same_label_weights(self, other)
         )
+
+
+def _same_label_weights(one: Dataset, other: Dataset) -> bool:
+    if one.label_weights is None or other.label_weights is None:
+        return one.label_weights is other.label_weights
+    return np.array_equal(one.label_weights, other.label_weights)
+
+
+def _common_label_weights(parts: Sequence[Dataset]) -> np.ndarray | None:
+    """The label weights of the parts that have made rows; ValueError if these differ."""
+    weighted = [part for part in parts if part.label_weights is not None]
+    if not weighted:
+        return None
+    made = [part for part in parts if not bool(part.origin.is_original().all())]
+    if not all(_same_label_weights(part, weighted[0]) for part in made):
+        raise ValueError("made rows have different label weights")
+    return weighted[0].label_weights
 
 
 def share_of(rows: int, fraction: float | Fraction) -> int:

@@ -14,7 +14,7 @@ from tailwright.data.formats.cells import split_all
 from tailwright.data.formats.columns import FileColumns
 from tailwright.data.formats.delimited import read_delimited
 from tailwright.data.formats.jsonl import read_jsonl
-from tailwright.data.formats.labels import read_labels
+from tailwright.data.formats.labels import LabelsFile, read_labels
 from tailwright.data.formats.parquet import read_parquet
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
 from tailwright.data.formats.source import ROW_SUFFIXES, SPLIT_NAMES, Folder, base_name, unreadable
@@ -80,9 +80,10 @@ def _read_rows(path: Path) -> FileColumns:
 
 def _corpus(folder: Folder, files: Mapping[str, FileColumns]) -> Corpus:
     labels_path = folder.find_labels()
-    labels = space_of(files) if labels_path is None else read_labels(labels_path)
-    index = LabelIndex(labels, labels_path)
-    return Corpus.of_splits(labels, {s: dataset_of(columns, index) for s, columns in files.items()})
+    found = LabelsFile(space_of(files)) if labels_path is None else read_labels(labels_path)
+    index, weights = LabelIndex(found.space, labels_path), found.made_weights
+    splits = {s: replace(dataset_of(columns, index), label_weights=weights) for s, columns in files.items()}
+    return Corpus.of_splits(found.space, splits)
 
 
 def _read_file(path: Path, seed: int) -> Corpus:

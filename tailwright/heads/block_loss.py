@@ -1,6 +1,6 @@
 """The binary cross-entropy of a block of logits, with its gradient.
 
-No dense matrix of targets is built. With t the target of a pair, w the weight of its row and s its logit, the
+No dense matrix of targets is built. With t the target of a pair, w its weight and s its logit, the
 loss is the sum of w (softplus(s) - t s) over all pairs that are not ignored, and its gradient is
 w (sigmoid(s) - t): soft targets stay as they are, and the gradient of an ignored pair is exactly zero, be it
 a positive or not.
@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.heads.columns import Columns
+from tailwright.heads.label_factors import label_factors
 
 
 class BlockLoss:
@@ -32,6 +33,7 @@ class BlockLoss:
             device,
         )
         self._weights = torch.from_numpy(targets.weights).to(device)
+        self._factors = label_factors(targets, columns, device)
 
     def __call__(self, logits: torch.Tensor, start: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
         """(sum, gradient) of the logits (batch, block) of the columns from `start` to `end`."""
@@ -43,6 +45,11 @@ class BlockLoss:
         gradient.index_put_(positives, -values, accumulate=True)
         gradient.mul_(weights[:, None]).index_put_(ignored, gradient.new_zeros(()))
         of_negatives = functional.softplus(logits).index_put_(ignored, logits.new_zeros(()))
+        if self._factors is not None:
+            factors = self._factors(start, end, logits.dtype)  # (batch, block)
+            gradient.mul_(factors)
+            of_negatives.mul_(factors)
+            values = values * factors[positives]
         of_positives = (logits[positives] * values) @ weights[positives[0]]
         # A block's sum is exact to float32; the blocks are added in float64.
         return (of_negatives.sum(1) @ weights).double() - of_positives.double(), gradient

@@ -94,8 +94,9 @@ class BlockwiseHead(nn.Module, ABC):
         """Binary cross-entropy over all labels, or over `candidates` as in `columns`.
 
         `mean` "pairs" divides the sum by the number of logits (rows times labels, as papers have it, or the
-        entries of the rows' lists), "rows" by the number of rows. Ignored pairs and weights leave the divisor
-        as it is. A mixing at one of the head's `mix_points` is applied; any other is not the head's.
+        entries of the rows' lists), "rows" by the number of rows. Ignored pairs and weights, of rows and of
+        labels, leave the divisor as it is. A mixing at one of the head's `mix_points` is applied; any other
+        is not the head's.
         """
         if mean not in get_args(Mean):
             raise ValueError(f"mean must be one of {', '.join(get_args(Mean))}, got {mean!r}")
@@ -206,7 +207,7 @@ class BlockwiseHead(nn.Module, ABC):
         return targets, functional.binary_cross_entropy_with_logits(
             logits,
             torch.from_numpy(pairs.targets[learnt]).to(logits),
-            torch.from_numpy(targets.weights[pairs.rows[learnt]]).to(logits),
+            torch.from_numpy(targets.pair_weights(pairs.rows[learnt], places[learnt])).to(logits),
             reduction="sum",
         )
 

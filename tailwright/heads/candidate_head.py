@@ -1,7 +1,7 @@
 """A vector and a bias for each label, scored and trained on the candidates of each row alone.
 
 A row's candidates are its positives, the labels of its shortlist and labels drawn at random. The loss is the
-binary cross-entropy summed over the candidates, times the row's weight, divided by the rows of the batch. Its
+binary cross-entropy summed over the candidates, times their weight, divided by the rows of the batch. Its
 gradients are made along with it, in one pass over the labels of the batch: nothing of the size of pairs x
 width is ever held.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tailwright.data.batch_targets import BatchTargets
+from tailwright.data.batch_targets import BatchTargets, rows_of
 from tailwright.encoders.row_table import RowTable
 from tailwright.heads.block_pass import LossWithGradients
 from tailwright.kernels.csr import number_locally, transposed
@@ -34,6 +34,7 @@ class CandidateLists:
     labels: np.ndarray  # (pairs,) int32
     targets: np.ndarray  # (pairs,) float32
     weights: np.ndarray  # (batch,) float32
+    factors: np.ndarray | None = None  # (pairs,) float32: those of label weights; None: all are 1
 
 
 class CandidateHead(nn.Module):
@@ -87,7 +88,7 @@ class CandidateDrawer:
         random: np.random.Generator,
     ) -> CandidateLists:
         """The candidates of a batch, from `shortlists` (batch, listed) and `random_labels` (batch, drawn)."""
-        lists = candidate_lists(
+        starts, labels, values = candidate_lists(
             targets.starts,
             targets.labels,
             targets.values,
@@ -100,7 +101,10 @@ class CandidateDrawer:
             self.size,
             self.labels,
         )
-        return CandidateLists(*lists, targets.weights)
+        factors = None
+        if targets.label_weights is not None:
+            factors = targets.label_factors(rows_of(starts), labels)
+        return CandidateLists(starts, labels, values, targets.weights, factors)
 
 
 def vectors_and_biases(labels: int, width: int, seed: int, name: str) -> np.ndarray:
@@ -121,11 +125,13 @@ class _CandidateLoss(LossWithGradients):
         context: Any, candidates: CandidateLists, rows: torch.Tensor, table: torch.Tensor
     ) -> torch.Tensor:
         by_label = transposed(candidates.starts, candidates.labels, candidates.targets, len(table))
+        factors = np.empty(0, dtype=np.float32)
+        if candidates.factors is not None:
+            factors = transposed(candidates.starts, candidates.labels, candidates.factors, len(table))[2]
         row_gradients = np.zeros((BLOCKS, *rows.shape), dtype=np.float32)
         table_gradient = np.zeros(tuple(table.shape), dtype=np.float32)
         weights = candidates.weights / np.float32(max(len(rows), 1))
-        loss = candidate_pass(
-            *by_label, weights, rows.detach().numpy(), table.detach().numpy(), row_gradients, table_gradient
-        )
+        tensors = rows.detach().numpy(), table.detach().numpy()
+        loss = candidate_pass(*by_label, weights, factors, *tensors, row_gradients, table_gradient)
         context.save_for_backward(torch.from_numpy(row_gradients).sum(0), torch.from_numpy(table_gradient))
         return torch.tensor(loss, dtype=torch.float32)

@@ -19,6 +19,8 @@ from torch.nn import functional
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.encoders.row_table import RowTable
 from tailwright.heads.block_pass import LossWithGradients
+from tailwright.heads.columns import Columns
+from tailwright.heads.label_factors import label_factors
 
 CLUSTERS_A_BLOCK = 2048
 
@@ -38,7 +40,7 @@ class ClusterHead(nn.Module):
 
 
 def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-    """The mean over all cells (batch, clusters) of the row's weight times softplus(s) - t s.
+    """The mean over all cells (batch, clusters) of the cell's weight times softplus(s) - t s.
 
     s = rows @ table.T are the logits: rows (batch, n), table (clusters, n). Ignored cells give neither loss
     nor gradient.
@@ -53,7 +55,9 @@ class _ClusterLoss(LossWithGradients):
         weights = torch.from_numpy(targets.weights)
         positives = _Cells.by_cluster(targets.rows, targets.labels)
         ignored = _Cells.by_cluster(targets.ignored_rows, targets.ignored)
-        value = torch.from_numpy(targets.values)[positives.order] * weights[positives.rows]
+        value = torch.from_numpy(targets.values * targets.pair_weights(targets.rows, targets.labels))
+        value = value[positives.order]
+        factors_of = label_factors(targets, Columns(len(rows), len(table)), rows.device)
         scale = 1 / max(len(rows) * len(table), 1)
         row_gradient, table_gradient = torch.zeros_like(rows), torch.empty_like(table)
         total = 0.0
@@ -65,8 +69,13 @@ class _ClusterLoss(LossWithGradients):
             at_ignored = ignored.rows[silent], ignored.clusters[silent] - start
             losses = functional.softplus(logits)
             losses[at_ignored] = 0
+            factors = None if factors_of is None else factors_of(start, start + len(block), logits.dtype)
+            if factors is not None:
+                losses.mul_(factors)
             total += float(losses.sum(1) @ weights) - float(logits[at_positives] @ value[learnt])
             gradient = logits.sigmoid_().mul_(weights[:, None])
+            if factors is not None:
+                gradient.mul_(factors)
             gradient[at_positives] -= value[learnt]
             gradient[at_ignored] = 0
             row_gradient.addmm_(gradient, block)

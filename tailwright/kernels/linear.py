@@ -178,6 +178,8 @@ def solve_classifiers(
     c_indices: np.ndarray,
     c_data: np.ndarray,
     costs: np.ndarray,
+    made: np.ndarray,
+    factors: np.ndarray,
     t_indptr: np.ndarray,
     t_indices: np.ndarray,
     t_data: np.ndarray,
@@ -191,14 +193,17 @@ def solve_classifiers(
     """Classifiers first..last - 1 over the same rows, each started from zero.
 
     x: (rows, features) CSR; c: its transpose; costs: (rows,), 0 for a row without loss; t: (classifiers,
-    rows) CSR of targets, negative for a pair without loss. Returns (features, classifiers, weights) of all
-    weights of at least `prune` in magnitude, by classifier, and biases (last - first,).
+    rows) CSR of targets, negative for a pair without loss. Where `made` (rows,) is 1, the cost of a row is
+    multiplied by the one of `factors` (classifiers,) that is the classifier's; both may be empty. Returns
+    (features, classifiers, weights) of all weights of at least `prune` in magnitude, by classifier, and
+    biases (last - first,).
     """
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
     squares = np.ones(rows, dtype=np.float32)
     for row in range(rows):
         for p in range(x_indptr[row], x_indptr[row + 1]):
             squares[row] += x_data[p] * x_data[p]
+    own = costs.copy()
     targets = np.zeros(rows, dtype=np.float32)
     dual = np.zeros(rows, dtype=np.float32)
     is_active = np.zeros(rows, dtype=np.bool_)
@@ -214,11 +219,15 @@ def solve_classifiers(
     filled = 0
     for classifier in range(first, last):
         state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
+        if len(factors):
+            for row in range(rows):
+                factor = np.float32(1) - made[row] + made[row] * factors[classifier]
+                own[row] = costs[row] * factor
         count = 0
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             row = t_indices[p]
             targets[row] = t_data[p]
-            if t_data[p] > 0 and costs[row] > 0:
+            if t_data[p] > 0 and own[row] > 0:
                 is_active[row] = True
                 active[count] = row
                 count += 1
@@ -226,7 +235,7 @@ def solve_classifiers(
         # A few rows represent the rest, so that the bias is about right before others are looked for.
         row, wanted = 0, rows if loss == LOGISTIC else min(rows, max(FEWEST, 2 * labelled) + labelled)
         while count < wanted and row < rows:
-            if not is_active[row] and targets[row] == 0 and costs[row] > 0:
+            if not is_active[row] and targets[row] == 0 and own[row] > 0:
                 is_active[row] = True
                 active[count] = row
                 count += 1
@@ -245,13 +254,13 @@ def solve_classifiers(
                         touches += 1
             seen = count
             bias, worst, state = descend(
-                *(x_indptr, x_indices, x_data, squares, costs, targets, dual),
+                *(x_indptr, x_indices, x_data, squares, own, targets, dual),
                 *(w, bias, active[:count], loss, tolerance, state),
             )
             if count < rows and loss == SQUARED_HINGE:
                 count = join(
                     *(c_indptr, c_indices, c_data, w, bias, touched[:touches], margins),
-                    *(costs, targets, is_active, active, count, tolerance),
+                    *(own, targets, is_active, active, count, tolerance),
                 )
             if count == seen and worst < tolerance:
                 break

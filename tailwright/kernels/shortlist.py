@@ -38,6 +38,7 @@ def candidate_pass(
     rows: np.ndarray,  # (pairs,)
     targets: np.ndarray,  # (pairs,) float32
     weights: np.ndarray,  # (rows,) float32
+    factors: np.ndarray,  # (pairs,) float32: on the weight of the row; or empty
     queries: np.ndarray,  # (rows, width) float32
     table: np.ndarray,  # (labels, width) float32
     row_gradients: np.ndarray,  # (blocks, rows, width) float32, zeros
@@ -56,6 +57,7 @@ def candidate_pass(
             vector, vector_gradient = table[label], table_gradient[label]
             for p in range(starts[label], starts[label + 1]):
                 row = rows[p]
+                weight = weights[row] * factors[p] if len(factors) else weights[row]
                 query, query_gradient = queries[row], row_gradients[block, row]
                 score = np.float32(0)
                 for d in range(len(query)):
@@ -63,8 +65,8 @@ def candidate_pass(
                 small = np.exp(-abs(score))
                 probability = (np.float32(1) if score >= 0 else small) / (1 + small)
                 softplus = np.log1p(small) + max(score, np.float32(0))
-                losses[block] += weights[row] * (softplus - targets[p] * score)
-                gradient = np.float32(weights[row] * (probability - targets[p]))
+                losses[block] += weight * (softplus - targets[p] * score)
+                gradient = np.float32(weight * (probability - targets[p]))
                 for d in range(len(query)):
                     vector_gradient[d] += gradient * query[d]
                     query_gradient[d] += gradient * vector[d]

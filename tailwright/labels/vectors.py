@@ -30,7 +30,7 @@ def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
 
 
 def taught_pairs(train: Dataset) -> sparse.csr_array:
-    """(rows, labels): the rows that describe each label, its target there times the weight of the row.
+    """(rows, labels): the rows that describe each label, its target there times the weight of the pair.
 
     These are its original rows, or, if it has none, those that an augmentation made.
     """

@@ -93,7 +93,7 @@ class Model(ABC):
         self.f0: Model | None = None
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
-        """Learn from `corpus.train` with its soft targets, weights and ignored pairs.
+        """Learn from `corpus.train` with its soft targets, weights, label weights and ignored pairs.
 
         Rows of weight 0 are left out first, so that they are in no vocabulary, cluster, count or batch.
         `work` is where phases are logged and checkpoints kept.

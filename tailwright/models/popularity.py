@@ -27,8 +27,7 @@ class Popularity(Model):
     frequencies: np.ndarray  # (labels,) float64
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
-        train = corpus.train
-        self.frequencies = np.asarray(train.weights.astype(np.float64) @ train.learnt_targets())
+        self.frequencies = corpus.train.weighted_counts()
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         order = np.lexsort((np.arange(len(self.frequencies)), -self.frequencies))[:k]

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from tailwright.augmentation import (
@@ -17,7 +16,7 @@ from tailwright.augmentation import (
     ScorerSettings,
     row_augmenter,
 )
-from tailwright.augmentation.shared.adding import with_new_rows
+from tailwright.augmentation.shared.adding import with_new_rows, with_rows_behind
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
@@ -54,7 +53,7 @@ def augment(
     if bool(corpus.train.origin.is_original().all()):
         log.warning("%s: nothing to do, as no method has made a row before it", method.card.name)
         return corpus
-    return _refined(corpus, method, seed=seed, workers=workers, work=work, f0=f0)
+    return _refined(corpus, method, seed=seed, work=work, f0=f0)
 
 
 def _with_refined_rows(
@@ -74,24 +73,17 @@ def _with_refined_rows(
         return added
     beside = corpus.with_train(Dataset.concat([before.originals(), new]))
     for refiner in method.refiners():
-        beside = _refined(beside, refiner, seed=seed, workers=workers, work=work, f0=f0)
+        beside = _refined(beside, refiner, seed=seed, work=work, f0=f0)
     made = beside.train.take(np.flatnonzero(~beside.train.origin.is_original()))
-    return corpus.with_train(Dataset.concat([before, made]))
+    return with_rows_behind(corpus, made)
 
 
 def _refined(
-    corpus: Corpus,
-    method: RowRefiner,
-    *,
-    seed: int,
-    workers: int | None,
-    work: Workplace | None,
-    f0: F0 | None,
+    corpus: Corpus, method: RowRefiner, *, seed: int, work: Workplace | None, f0: F0 | None
 ) -> Corpus:
     scorer = method.scorer
     classifier = None if scorer is None else scorer_for(scorer, corpus, seed=seed, work=work, f0=f0)
-    threads = workers or numba.get_num_threads()
-    return method.refined(corpus, classifier=classifier, seed=seed, workers=threads, work=work)
+    return method.refined(corpus, classifier=classifier, work=work)
 
 
 def check_methods(methods: Sequence[Augmenter], corpus: Corpus) -> None:

@@ -145,9 +145,8 @@ def _f0_of(model: Model, made_by: set[str], seed: int, work: Workplace, team: Te
 
 
 def _made_counts(train: Dataset) -> np.ndarray:
-    """(labels,) float64: by label, the targets of made rows that give a loss, times the rows' weights."""
-    made = train.take(np.flatnonzero(~train.origin.is_original()))
-    return np.asarray(made.weights.astype(np.float64) @ made.learnt_targets())
+    """(labels,) float64: by label, the targets of made rows that give a loss, times their weights."""
+    return train.take(np.flatnonzero(~train.origin.is_original())).weighted_counts()
 
 
 def check_door(model: str, method: AugmenterCard) -> None:

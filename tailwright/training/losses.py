@@ -1,6 +1,6 @@
 """Decoupled softmax: each positive of a row against the row's negatives alone.
 
-With t the target of a positive, w the weight of its row and s its score, for a batch of n rows:
+With t the target of a positive, w the weight of the pair and s its score, for a batch of n rows:
 
     1/n sum of w t (log(exp(s) + sum of exp(s') of the row's negatives) - s)
 
@@ -38,5 +38,5 @@ def decoupled_softmax(
     learnt = targets.learnt()
     rows, labels = torch.from_numpy(learnt.rows), torch.from_numpy(learnt.labels.astype(np.int64))
     losses = functional.softplus(negatives[rows] - scores[rows, labels])  # (positives,)
-    factors = torch.from_numpy(learnt.values * learnt.weights[learnt.rows]).to(scores.dtype)
-    return losses @ factors / max(len(scores), 1)
+    factors = learnt.values * learnt.pair_weights(learnt.rows, learnt.labels)
+    return losses @ torch.from_numpy(factors).to(scores.dtype) / max(len(scores), 1)

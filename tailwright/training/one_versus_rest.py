@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tailwright.data.batch_targets import BatchTargets
+from tailwright.data.batch_targets import BatchTargets, group_weights
 from tailwright.data.pairs import CsrArrays
 from tailwright.kernels.csr import by_feature, group_targets, local_rows, local_targets, transposed
 from tailwright.kernels.linear import solve_classifiers
@@ -22,6 +22,30 @@ from tailwright.progress import Advance
 
 CHILDREN_A_BLOCK = 4
 SURE = np.float32(30)  # a margin that any loss takes for certain
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights:
+    """The factors on the loss of rows and children; `made` and `children` are empty without label weights."""
+
+    rows: np.ndarray  # (rows,) float32
+    made: np.ndarray  # (rows,) float32: 1 if a row is made, 0 if not
+    children: np.ndarray  # (children,) float32: the mean label weight of each, for made rows
+
+    @staticmethod
+    def at(targets: BatchTargets, node_of: np.ndarray, nodes: int) -> PairWeights:
+        """Those of the nodes of a level; `node_of` (labels,) is each label's node, -1 for none."""
+        weights, none = group_weights(targets.label_weights, node_of, nodes), np.empty(0, np.float32)
+        if weights is None or targets.made is None:
+            return PairWeights(targets.weights, none, none)
+        return PairWeights(targets.weights, targets.made, weights)
+
+    def of_node(self, reached: np.ndarray, children: range) -> PairWeights:
+        """Those of some rows and children alone."""
+        if not len(self.children):
+            return replace(self, rows=self.rows[reached])
+        own = slice(children.start, children.stop)
+        return PairWeights(self.rows[reached], self.made[reached], self.children[own])
 
 
 @dataclass(frozen=True)
@@ -35,12 +59,20 @@ class Solver:
     seed: int
 
     def solve(
-        self, rows: CsrArrays, columns: CsrArrays, weights: np.ndarray, targets: CsrArrays, children: range
+        self,
+        rows: CsrArrays,
+        columns: CsrArrays,
+        weights: PairWeights,
+        targets: CsrArrays,
+        children: range,
     ) -> tuple[np.ndarray, ...]:
         """(features, classifiers, weights) of what is kept, and biases; `columns` is `rows` transposed."""
-        costs, first, last = weights * np.float32(self.cost), children.start, children.stop
+        costs, first, last = weights.rows * np.float32(self.cost), children.start, children.stop
         loss, tolerance, prune, seed = self.loss, self.tolerance, self.prune, self.seed
-        return solve_classifiers(*rows, *columns, costs, *targets, first, last, loss, tolerance, prune, seed)
+        factors = weights.made, weights.children
+        return solve_classifiers(
+            *rows, *columns, costs, *factors, *targets, first, last, loss, tolerance, prune, seed
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +99,19 @@ def solve_level(
 ) -> list[NodeWeights]:
     """The classifiers of the nodes at `level`, which for the lowest level are labels, by parent."""
     targets, starts = _targets_at(rows, tree, level), tree.starts[level].tolist()
+    weights = PairWeights.at(rows.targets, tree.node_of_label(level, rows.labels), tree.width(level))
     with ThreadPoolExecutor(threads) as pool:
         if level == 0:
-            return [_solve_root(rows, targets, tree.width(0), solver, pool, advance)]
+            return [_solve_root(rows, targets, weights, tree.width(0), solver, pool, advance)]
         reaching = _targets_at(rows, tree, level - 1)
 
         def solve(node: int) -> NodeWeights:
             first, last = reaching[0][node], reaching[0][node + 1]
             reached = reaching[1][first:last][reaching[2][first:last] > 0]
             children = range(starts[node], starts[node + 1])
-            weights = _solve_node(rows, targets, reached, children, solver)
+            solved = _solve_node(rows, targets, weights, reached, children, solver)
             advance(len(children))
-            return weights
+            return solved
 
         largest_first = np.argsort(-np.diff(reaching[0]), kind="stable")
         solved = dict(zip(largest_first.tolist(), pool.map(solve, largest_first.tolist()), strict=True))
@@ -103,6 +136,7 @@ def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrArrays:
 def _solve_root(
     rows: TreeRows,
     targets: CsrArrays,
+    weights: PairWeights,
     children: int,
     solver: Solver,
     pool: ThreadPoolExecutor,
@@ -112,18 +146,23 @@ def _solve_root(
 
     def solve(first: int) -> tuple[np.ndarray, ...]:
         block = range(first, min(first + CHILDREN_A_BLOCK, children))
-        solved = solver.solve(rows.features, columns, rows.targets.weights, targets, block)
+        of_block = solver.solve(rows.features, columns, weights, targets, block)
         advance(len(block))
-        return solved
+        return of_block
 
     blocks = pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK))
-    features, classifiers, weights, biases = map(np.concatenate, zip(*blocks, strict=True))
-    used, indptr, indices, data = by_feature(features, classifiers, weights, rows.columns)
+    features, classifiers, solved, biases = map(np.concatenate, zip(*blocks, strict=True))
+    used, indptr, indices, data = by_feature(features, classifiers, solved, rows.columns)
     return NodeWeights(used, (indptr, indices, data), biases)
 
 
 def _solve_node(
-    rows: TreeRows, targets: CsrArrays, reached: np.ndarray, children: range, solver: Solver
+    rows: TreeRows,
+    targets: CsrArrays,
+    weights: PairWeights,
+    reached: np.ndarray,
+    children: range,
+    solver: Solver,
 ) -> NodeWeights:
     """The children on the rows that reach the node, with features renumbered for locality."""
     if len(children) == 1:  # whatever reaches the node belongs to its only child
@@ -132,11 +171,10 @@ def _solve_node(
     features, indptr, indices, data = local_rows(*rows.features, reached, rows.columns)
     local = (indptr, indices, data)
     columns = transposed(*local, len(features))
-    weights = rows.targets.weights
-    of_node = local_targets(*targets, children.start, children.stop, reached, len(weights))
+    of_node = local_targets(*targets, children.start, children.stop, reached, len(weights.rows))
     own = replace(solver, seed=solver.seed + children.start)
-    weighted, classifiers, weights, biases = own.solve(
-        local, columns, weights[reached], of_node, range(len(children))
+    weighted, classifiers, solved, biases = own.solve(
+        local, columns, weights.of_node(reached, children), of_node, range(len(children))
     )
-    used, indptr, indices, data = by_feature(weighted, classifiers, weights, len(features))
+    used, indptr, indices, data = by_feature(weighted, classifiers, solved, len(features))
     return NodeWeights(features[used], (indptr, indices, data), biases)

@@ -10,10 +10,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from toy_augmenter import SwapTwoWords
 
 import tailwright as tw
 from tailwright.augmentation import mask as module
-from tailwright.augmentation.mask import MaskSettings, head_labels
+from tailwright.augmentation import row_augmenter
+from tailwright.augmentation.mask import Mask, MaskSettings, head_labels, reweighted_labels
+from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.checks.refiners import with_copies
 from tailwright.data.batch_targets import BatchTargets
@@ -27,6 +30,13 @@ from tailwright.settings import settings_from
 from tailwright.training.workplace import Workplace
 
 HEADS = 3  # of the tiny corpus the most frequent labels
+
+
+class Reweighting(SwapTwoWords):
+    """A method that reweights the rows it makes."""
+
+    def refiners(self):
+        return (Mask(MaskSettings(kind="reweight")),)
 
 
 def masked(corpus: Corpus, **asked: object) -> Dataset:
@@ -137,10 +147,72 @@ def test_a_row_of_which_all_labels_are_masked_stays_and_teaches_what_it_is_not(n
     assert torch.isfinite(network.network.head.bias.grad).all()
 
 
+def test_reweight_gives_the_weights_of_the_authors_code():
+    weights = reweighted_labels(np.array([50, 10, 5, 1, 0]))
+    np.testing.assert_allclose(weights, [0.273824, 0.589605, 0.798328, 1.382745, 1.955497], atol=1e-6)
+
+
+def test_reweight_weighs_made_rows_and_their_labels_and_ignores_nothing():
+    corpus = with_copies(tiny_corpus())
+    found = masked(corpus, kind="reweight")
+    np.testing.assert_array_equal(found.label_weights, reweighted_labels(corpus.labels.counts))
+    np.testing.assert_array_equal(found.weights, np.repeat(np.float32([1, 0.3]), [120, 240]))
+    assert same_pairs(found.targets, corpus.train.targets)
+    assert same_pairs(found.ignored, corpus.train.ignored)
+
+
+def test_the_factor_of_reweight_multiplies_weights_that_there_were():
+    corpus = with_copies(odd_corpus())
+    found, made = masked(corpus, kind="reweight", factor=0.5), ~corpus.train.origin.is_original()
+    np.testing.assert_array_equal(found.weights, np.where(made, 0.5, 1) * corpus.train.weights)
+
+
+def test_a_network_gets_the_gradient_of_a_made_row_times_factor_and_label_weight(network):
+    corpus = with_copies(tiny_corpus())
+    found = masked(corpus, kind="reweight")
+    for place, factors in ((3, 1), (130, 0.3 * found.label_weights)):
+        plain, weighted = (gradients(network, rows.take([place])).copy() for rows in (corpus.train, found))
+        np.testing.assert_allclose(weighted, factors * plain, rtol=1e-5)
+
+
+def test_reweight_keeps_the_promises_of_refiners():
+    check_augmenter(row_augmenter("mask", {"kind": "reweight"}))
+
+
+def test_reweight_comes_once():
+    corpus = with_copies(tiny_corpus())
+    with pytest.raises(InputError, match="the labels of made rows have weights already"):
+        masked(corpus.with_train(masked(corpus, kind="reweight")), kind="reweight")
+
+
+@pytest.mark.parametrize("first", ["mask", "eda"])
+def test_made_rows_without_label_weights_do_not_join_those_that_have_them(first):
+    """Neither behind them, nor before a method whose own mask reweights."""
+    corpus, method = with_copies(tiny_corpus()), "eda"
+    if first == "mask":
+        corpus = corpus.with_train(masked(corpus, kind="reweight"))
+    else:
+        method = Reweighting()
+    with pytest.raises(InputError, match=r"some made rows have label weights.*`--mask kind=reweight`"):
+        tw.augment(corpus, method)
+
+
 def test_mask_all_says_when_it_would_store_too_many_pairs(monkeypatch):
     monkeypatch.setattr(module, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match=r"mask_all would store 720 pairs.*a larger mask\.tail_below"):
         masked(with_copies(tiny_corpus()), kind="mask_all")
+
+
+def test_a_run_logs_how_far_labels_are_weighted(tmp_path):
+    asked = {"mask": {"kind": "reweight"}}
+    corpus, out = with_copies(tiny_corpus()), tmp_path / "run"
+    tw.train(corpus, "popularity", augment=["mask"], augment_settings=asked, out=out)
+    events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    (logged,) = [event for event in events if event["event"] == "mask"]
+    weights = reweighted_labels(corpus.labels.counts)
+    assert logged["least"] == pytest.approx(weights.min())
+    assert logged["most"] == pytest.approx(weights.max())
+    assert logged["rows"] == 240
 
 
 def test_a_run_logs_how_many_labels_are_heads(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,34 @@ def test_the_loss_of_mixed_targets_is_the_mixed_loss_of_both_rows(partners, shar
     w = np.array(weights)
     expected = shares * w * loss(own) + (1 - shares) * w[partners] * loss(others)
     np.testing.assert_allclose(mixed.weights * loss(dense(mixed)), expected, rtol=1e-4, atol=1e-5)
+    assert ((mixed.values > 0) & (mixed.values <= 1)).all()
+
+
+@given(
+    st.permutations(range(4)),
+    st.lists(st.floats(0, 1), min_size=4, max_size=4),
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=4, max_size=4),
+    st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=4, max_size=4),
+)
+def test_the_loss_of_each_label_is_mixed_with_its_weight(partners, shares, weights, made):
+    targets = replace(
+        batch_of(ROWS, weights=weights),
+        label_weights=np.array([0.25, 0.5, 1, 2, 3, 4], dtype=np.float32),
+        made=np.array(made, dtype=np.float32),
+    )
+    shares, partners = np.array(shares), np.array(partners)
+    mixed = interpolated(targets, partners, shares)
+    logits = torch.from_numpy(np.random.default_rng(0).normal(size=(4, LABELS)))
+
+    def losses(of: BatchTargets, order: np.ndarray) -> np.ndarray:
+        """(rows, labels), times the weights of pairs."""
+        target = torch.from_numpy(dense(of)[order])
+        each = functional.binary_cross_entropy_with_logits(logits, target, reduction="none").numpy()
+        return each * np.stack([of.pair_weights(order, np.full(4, label)) for label in range(LABELS)], 1)
+
+    rows = np.arange(4)
+    expected = shares[:, None] * losses(targets, rows) + (1 - shares)[:, None] * losses(targets, partners)
+    np.testing.assert_allclose(losses(mixed, rows), expected, rtol=1e-4, atol=1e-5)
     assert ((mixed.values > 0) & (mixed.values <= 1)).all()
 
 

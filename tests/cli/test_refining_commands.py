@@ -95,6 +95,32 @@ def test_augment_takes_several_methods_and_the_short_options(tiny, tmp_path, cap
     assert tw.read(short).train.ignored.nnz > 0
 
 
+def test_label_weights_are_written_and_trained_with(more, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(["augment", str(more), "--mask", "kind=reweight", "--out", str(out), "-q"]) == 0
+    expected = tw.augment(with_copies(tiny_corpus()), "mask", settings={"kind": "reweight"})
+    assert same_rows(out, expected)
+    assert expected.train.label_weights is not None
+    plain = ["--model", "popularity", "--augment", "none", "--json", "-q"]
+    assert run(["train", str(out), *plain, "--out", str(tmp_path / "run")]) == 0
+
+
+def test_a_format_without_label_weights_says_that_they_are_lost(more, tmp_path, capsys):
+    arguments = ["augment", str(more), "--mask", "kind=reweight", "--format", "xc"]
+    assert run([*arguments, "--out", str(tmp_path / "out")]) == 0
+    captured = capsys.readouterr()
+    assert "label weights" in captured.out + captured.err
+
+
+def test_reweighting_twice_is_one_line(more, tmp_path, capsys):
+    out, again = tmp_path / "out", ["--mask", "kind=reweight", "-q", "--out"]
+    assert run(["augment", str(more), *again, str(out)]) == 0
+    capsys.readouterr()
+    assert run(["augment", str(out), *again, str(tmp_path / "twice")]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "the labels of made rows have weights already, expected mask.kind=reweight only once" in said
+
+
 def test_a_corpus_that_has_made_rows_can_be_refined_without_adding_any(more, tmp_path):
     assert run(["augment", str(more), "--mask", "--filter", "--out", str(tmp_path / "out"), "-q"]) == 0
     expected = tw.augment(tw.augment(with_copies(tiny_corpus()), "filter"), "mask")

@@ -172,6 +172,19 @@ LABEL_FILES = {
     "text of wrong type": ('{"id": 0, "text": "a"}\n{"id": 1, "text": 5}\n', 2, "text is 5", "a string"),
     "no text": ('{"id": 0, "gnd": "a"}\n', 1, "the fields id, gnd", "the text or the name of each label"),
     "no object": ('"a"\n', 1, "a label is 'a'", "an object with id and text"),
+    "weight 0": (
+        '{"text": "a", "made_weight": 0.5}\n{"text": "b", "made_weight": 0.0}\n',
+        2,
+        "made_weight is 0.0",
+        "a number > 0",
+    ),
+    "weight of wrong type": ('{"text": "a", "made_weight": "1"}\n', 1, "made_weight is '1'", "a number"),
+    "missing weight": (
+        '{"text": "a", "made_weight": 0.5}\n{"text": "b"}\n',
+        2,
+        "made_weight is null",
+        "a number",
+    ),
     "malformed": ('{"id": 0, "text": "a"}\n{"id": 1\n', 2, "malformed JSON", "one JSON object"),
 }
 
@@ -182,6 +195,13 @@ def test_a_bad_labels_file_is_refused_with_its_line(tmp_path, case):
     rows_folder(tmp_path, GOOD)
     file = put(tmp_path / "labels.jsonl", content)
     assert_refused(tmp_path, file, line, found, expected)
+
+
+@pytest.mark.parametrize("cell", ["", "heavy", "-1", "nan", "inf"])
+def test_a_bad_weight_in_a_labels_table_is_refused_with_its_line(tmp_path, cell):
+    rows_folder(tmp_path, GOOD)
+    file = put(tmp_path / "labels.csv", f"text,made_weight\na,0.5\nb,{cell}\n")
+    assert_refused(tmp_path, file, 3, f"made_weight is {cell!r}", "a number > 0")
 
 
 PARQUET = {

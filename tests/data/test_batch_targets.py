@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import datasets
 
 from tailwright.data.batch_targets import BatchTargets, TargetRows, of_groups
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 
 
@@ -116,3 +116,51 @@ def test_arrays_that_do_not_fit_are_refused():
         replace(good, starts=np.array([0, 2]))
     with pytest.raises(ValueError, match="values must be as many as labels, 2, got 1"):
         replace(good, values=np.ones(1, np.float32))
+
+
+def weighed(labels: list[float]) -> BatchTargets:
+    """An original row, a made one of weight 2, and a mix of both, over as many labels."""
+    none, starts = np.zeros(0, dtype=np.int32), np.zeros(4, dtype=np.int64)
+    return BatchTargets(
+        starts,
+        none,
+        np.zeros(0, dtype=np.float32),
+        starts,
+        none,
+        np.array([1, 2, 1], dtype=np.float32),
+        np.array(labels, dtype=np.float32),
+        np.array([0, 1, 0.5], dtype=np.float32),
+    )
+
+
+def test_the_weight_of_a_pair_is_that_of_its_row_and_in_made_rows_of_its_label():
+    targets = weighed([0.5, 3])
+    rows, labels = np.array([0, 1, 1, 2]), np.array([1, 0, 1, 1])
+    assert targets.pair_weights(rows, labels).tolist() == [1, 1, 6, 2]
+
+
+def test_among_some_labels_label_weights_are_theirs():
+    assert weighed([1, 2, 3]).among(np.array([0, 2])).label_weights.tolist() == [1, 3]
+
+
+def test_a_group_has_the_mean_of_its_labels_weights():
+    groups = weighed([1, 2, 3, 8]).of_groups(np.array([1, 0, 1, -1], dtype=np.int32), 3)
+    assert groups.label_weights.tolist() == [2, 2, 1]
+    assert groups.made.tolist() == [0, 1, 0.5]
+
+
+def test_rows_are_gathered_with_label_weights_if_some_are_made():
+    data = Dataset(arrow_strings(["x", "y"]), pairs_from_lists([[0], [1]], 2), label_weights=[2, 3])
+    assert BatchTargets.of(data).label_weights is None
+    made = replace(data, origin=Origin(np.arange(2), np.array([0, 1]), ("", "eda")), label_weights=[2, 3])
+    targets = TargetRows(made)(np.array([1, 0]))
+    assert targets.label_weights.tolist() == [2, 3]
+    assert targets.made.tolist() == [1, 0]
+    assert of_groups(made, np.zeros(2, dtype=np.int32), 1).label_weights.tolist() == [2.5]
+
+
+def test_label_weights_need_to_know_which_rows_are_made():
+    with pytest.raises(ValueError, match="must be given together"):
+        replace(weighed([1]), made=None)
+    with pytest.raises(ValueError, match="made must be of 3 rows"):
+        replace(weighed([1]), made=np.ones(2, dtype=np.float32))

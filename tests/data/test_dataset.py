@@ -170,6 +170,62 @@ def test_label_ids_must_be_unique():
         LabelSpace(arrow_strings(["a", "a"]))
 
 
+def made_rows(*label_weights: float, methods: str = "-+") -> Dataset:
+    """Rows over two labels: + for a made one, - for an original one."""
+    codes = np.array([method == "+" for method in methods], dtype=np.int16)
+    return Dataset(
+        arrow_strings(list(methods)),
+        pairs_from_lists([[0, 1]] * len(methods), 2),
+        np.full(len(methods), 0.5),
+        origin=Origin(np.arange(len(methods)), codes, ("", "eda")),
+        label_weights=np.array(label_weights) if label_weights else None,
+    )
+
+
+def test_label_weights_stay_where_there_are_made_rows():
+    data = made_rows(0.5, 2, methods="-+-+")
+    for kept in (data.take([3, 0]), data.binarised(0.5), data.weighed(), Dataset.concat([data, data])):
+        np.testing.assert_array_equal(kept.label_weights, [0.5, 2])
+
+
+def test_without_made_rows_there_are_no_label_weights():
+    data = made_rows(0.5, 2)
+    assert data.originals().label_weights is None
+    assert data.originals().same_as(made_rows().originals())
+
+
+def test_original_rows_join_those_with_label_weights():
+    joined = Dataset.concat([made_rows(methods="--"), made_rows(0.5, 2)])
+    np.testing.assert_array_equal(joined.label_weights, [0.5, 2])
+
+
+@pytest.mark.parametrize("other", [(), (0.5, 3)])
+def test_made_rows_with_different_label_weights_do_not_join(other):
+    with pytest.raises(ValueError, match="made rows have different label weights"):
+        Dataset.concat([made_rows(0.5, 2), made_rows(*other)])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [([1.0], "shape"), ([1.0, 0.0], "finite and > 0"), ([1.0, np.nan], "finite and > 0")],
+)
+def test_wrong_label_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        made_rows(*weights)
+
+
+def test_label_weights_are_part_of_what_a_dataset_is():
+    corpora = [Corpus(rows, LabelSpace.numbered(2)) for rows in (made_rows(), made_rows(0.5, 2))]
+    assert not corpora[0].same_as(corpora[1])
+    assert corpora[0].digest() != corpora[1].digest()
+
+
+def test_weighted_targets_and_counts_have_label_weights_in_made_rows():
+    data = made_rows(0.5, 2)
+    np.testing.assert_array_equal(data.weighted_targets().toarray(), [[0.5, 0.5], [0.25, 1]])
+    np.testing.assert_array_equal(data.weighted_counts(), [0.75, 1.5])
+
+
 @given(corpora(), st.data())
 def test_equal_corpora_have_equal_digests_and_others_do_not(corpus, draws):
     again = Corpus(corpus.train.take(np.arange(len(corpus.train))), corpus.labels, corpus.valid, corpus.test)

@@ -79,6 +79,27 @@ def test_awkward_ids_and_names_come_back(kind, corpus):
     assert there_and_back(corpus, kind)[0].same_as(corpus)
 
 
+@pytest.mark.parametrize("kind", LOSSLESS)
+def test_label_weights_come_back_to_the_bit(kind):
+    corpus = full()
+    weights = np.array([0.1, 1e-30, 1 / 3], dtype=np.float32)
+    splits = {name: replace(data, label_weights=weights) for name, data in corpus.splits().items()}
+    back, report = there_and_back(Corpus.of_splits(corpus.labels, splits), kind)
+    np.testing.assert_array_equal(back.train.label_weights, weights)
+    assert back.valid.label_weights is None  # it has no made row
+    np.testing.assert_array_equal(back.test.label_weights, weights)
+    assert report.lost == ()
+
+
+@pytest.mark.parametrize("kind", LOSSLESS)
+def test_splits_with_different_label_weights_are_refused(kind, tmp_path):
+    corpus = full()
+    weighted = corpus.with_train(replace(corpus.train, label_weights=np.ones(3)))
+    with pytest.raises(InputError, match="made rows of train and test have different label weights"):
+        write(weighted, tmp_path / "corpus", format=kind)
+    assert not (tmp_path / "corpus").exists()
+
+
 def carried(corpus: Corpus, *, soft: bool, excluded: bool, ids: bool, line_breaks: bool) -> Corpus:
     """The part of a corpus that a format can carry."""
 
@@ -115,6 +136,7 @@ def expected_losses(corpus: Corpus, kept: Corpus) -> set[str]:
         "ignored pairs": differs(lambda a, b: same_pairs(a.ignored, b.ignored)),
         "excluded pairs": differs(lambda a, b: same_pairs(a.excluded, b.excluded)),
         "origin": differs(lambda a, b: a.origin.same_as(b.origin)),
+        "label weights": any(data.label_weights is not None for data in corpus.splits().values()),
         "label ids": not mine.ids.equals(theirs.ids),
         "label names": not named,
         "line breaks": texts,

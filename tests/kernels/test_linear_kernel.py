@@ -50,14 +50,19 @@ def some_problem(rows: int, columns: int, classifiers: int, seed: int) -> tuple[
     return x.astype(np.float32), costs.astype(np.float32), targets.astype(np.float32)
 
 
-def solved(x, costs, targets, loss, *, first=0, last=None, tolerance=1e-5, prune=0.0, seed=0):
+NONE = np.empty(0, dtype=np.float32)
+
+
+def solved(
+    x, costs, targets, loss, *, made=NONE, factors=NONE, first=0, last=None, tolerance=1e-5, prune=0.0, seed=0
+):
     """(classifiers, features + 1) dense weights, the bias last, from the kernel."""
     last = len(targets) if last is None else last
     features = csr_arrays(sparse.csr_array(x))
     columns = transposed(*features, x.shape[1])
     parts = csr_arrays(sparse.csr_array(targets))
     found, classifiers, weights, biases = solve_classifiers(
-        *features, *columns, costs, *parts, first, last, loss, tolerance, prune, seed
+        *features, *columns, costs, made, factors, *parts, first, last, loss, tolerance, prune, seed
     )
     dense = np.zeros((last - first, x.shape[1] + 1), dtype=np.float32)
     dense[classifiers - first, found] = weights
@@ -78,6 +83,18 @@ def test_the_solver_finds_the_optimum_of_a_plain_minimiser(loss, seed):
             objective(best, x, counted, shown, loss), abs=1e-4
         )
         assert np.allclose(w, best, atol=5e-3)
+
+
+@pytest.mark.parametrize("loss", [SQUARED_HINGE, LOGISTIC])
+def test_a_factor_multiplies_the_cost_of_made_rows_for_its_classifier_alone(loss):
+    x, costs, targets = some_problem(40, 8, 3, seed=1)
+    made = np.resize(np.array([1, 0, 1], dtype=np.float32), 40)
+    factors = np.array([0.25, 1, 2], dtype=np.float32)
+    found = solved(x, costs, targets, loss, made=made, factors=factors)
+    for number, factor in enumerate(factors):
+        own = np.where(made == 1, costs * factor, costs)
+        alone = solved(x, own, targets, loss, first=number, last=number + 1)
+        assert np.array_equal(found[[number]], alone)
 
 
 @pytest.mark.parametrize("loss", [SQUARED_HINGE, LOGISTIC])

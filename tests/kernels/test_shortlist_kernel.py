@@ -120,8 +120,9 @@ def test_pair_scores_are_dot_products():
     np.testing.assert_allclose(scores, (queries[rows] * table[labels]).sum(axis=1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("blocks", [1, 3, 16])
-def test_one_pass_over_the_table_gives_cross_entropy_and_its_gradients(blocks):
+def test_one_pass_over_the_table_gives_cross_entropy_and_its_gradients(blocks, weighted):
     random = generator(11)
     queries = 20 * random.standard_normal((5, 19), dtype=np.float32)
     table = random.standard_normal((8, 19), dtype=np.float32)
@@ -129,14 +130,18 @@ def test_one_pass_over_the_table_gives_cross_entropy_and_its_gradients(blocks):
     starts, rows = ends_of(carried), flat(carried)
     targets = random.random(len(rows), dtype=np.float32)
     weights = random.random(5, dtype=np.float32)
+    factors = random.random(len(rows) if weighted else 0, dtype=np.float32)
     row_gradients = np.zeros((blocks, *queries.shape), dtype=np.float32)
     table_gradient = np.zeros_like(table)
-    loss = candidate_pass(starts, rows, targets, weights, queries, table, row_gradients, table_gradient)
+    loss = candidate_pass(
+        starts, rows, targets, weights, factors, queries, table, row_gradients, table_gradient
+    )
+    of_pairs = weights[rows] * factors if weighted else weights[rows]
     labels = np.repeat(np.arange(8), np.diff(starts))
     scores = (queries[rows].astype(float) * table[labels]).sum(axis=1)
-    expected = weights[rows] * (np.logaddexp(0, scores) - targets * scores)
+    expected = of_pairs * (np.logaddexp(0, scores) - targets * scores)
     assert loss == pytest.approx(expected.sum(), rel=1e-5)
-    gradients = weights[rows] * (1 / (1 + np.exp(-scores)) - targets)
+    gradients = of_pairs * (1 / (1 + np.exp(-scores)) - targets)
     plain_rows, plain_table = np.zeros(queries.shape), np.zeros(table.shape)
     np.add.at(plain_rows, rows, gradients[:, None] * table[labels])
     np.add.at(plain_table, labels, gradients[:, None] * queries[rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import torch
 from scipy import optimize
 
-from tailwright.data.dataset import Dataset, arrow_strings
+from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.evaluation.ranking import top_k_of_scores
 from tailwright.models.fusion.combination import (
@@ -124,6 +124,15 @@ def test_a_row_of_weight_2_counts_for_more_than_one_of_weight_1(usual):
     weights = np.ones(ROWS, np.float32)
     weights[7] = 2
     assert not same(combined(held_out(None, weights)), usual)
+
+
+def test_equal_label_weights_are_weights_of_made_rows(usual):
+    made = np.arange(ROWS) % 2 == 1
+    origin = Origin(np.arange(ROWS), made.astype(np.int16), ("", "copy"))
+    rows = replace(held_out(), origin=origin)
+    halved = combined(replace(rows, label_weights=np.full(LABELS, 0.5)))
+    assert same(halved, combined(replace(rows, weights=np.where(made, 0.5, 1))))
+    assert not same(halved, usual)
 
 
 @pytest.mark.parametrize("column", ["ignored", "excluded"])

@@ -14,6 +14,7 @@ import tailwright as tw
 from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import corpus_from_lists
+from tailwright.data.dataset import Origin
 from tailwright.errors import InputError
 from tailwright.labels.tree import TreeShape, label_tree
 from tailwright.models.linear import Linear, LinearSettings
@@ -42,6 +43,20 @@ def test_every_shape_of_tree_and_either_loss_learns_the_tiny_corpus(settings):
     top = model.predict(corpus.train.texts, 1).ids[:, 0]
     right = np.mean([corpus.train.targets[[row], [label]].item() > 0 for row, label in enumerate(top)])
     assert right > 0.95
+
+
+@pytest.mark.parametrize("loss", ["squared hinge", "logistic"])
+def test_equal_label_weights_are_weights_of_made_rows_at_every_level_of_a_tree(loss):
+    corpus = tiny_corpus()
+    made = np.arange(120) % 2 == 1
+    origin = Origin(corpus.train.origin.rows, made.astype(np.int16), ("", "copy"))
+    tops = []
+    for change in ({"label_weights": np.full(11, 0.5)}, {"weights": np.where(made, 0.5, 1)}):
+        model = Linear(LinearSettings(cluster_size=2, branching=2, trees=1, loss=loss))
+        model.fit(corpus.with_train(replace(corpus.train, origin=origin, **change)))
+        tops.append(model.predict(corpus.train.texts, 11))
+    np.testing.assert_array_equal(tops[0].ids, tops[1].ids)
+    np.testing.assert_array_equal(tops[0].scores, tops[1].scores)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
-from tailwright.data import Corpus
+from tailwright.data import Corpus, Origin
 from tailwright.data.corpus import corpus_from_lists
 from tailwright.study.plan.miniature import draw_order, miniature
 
@@ -47,6 +48,14 @@ def test_rows_without_a_kept_label_are_left_out_of_every_split(corpus, order):
     for split in part.splits().values():
         assert (np.diff(split.targets.indptr) > 0).all()
     assert set(part.train.texts.to_pylist()) < set(corpus.train.texts.to_pylist())
+
+
+def test_label_weights_follow_their_labels():
+    whole = odd_corpus()
+    made = Origin.made_by("eda", whole.train.origin.rows)
+    weighted = whole.with_train(replace(whole.train, origin=made, label_weights=np.arange(1, 6)))
+    part = miniature(weighted, 0.5, np.array([0.9, 0.9, 0.1, 0.1, 0.9]))
+    assert part.train.label_weights.tolist() == [3, 4]
 
 
 def test_every_column_follows_its_rows_and_labels():

@@ -11,6 +11,7 @@ from tailwright.augmentation import RowAugmenter
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus, load_corpus, save_corpus
 from tailwright.data.dataset import Dataset
+from tailwright.errors import InputError
 from tailwright.store.shared import content_key, shared
 
 
@@ -20,7 +21,23 @@ def with_new_rows(corpus: Corpus, method: RowAugmenter, *, seed: int, workers: i
     if not weight:
         return corpus
     new = _shared_rows(method, corpus.weighed(), seed=seed, workers=workers or numba.get_num_threads())
-    return corpus.with_train(Dataset.concat([corpus.train, replace(new, weights=weight * new.weights)]))
+    return with_rows_behind(corpus, replace(new, weights=weight * new.weights))
+
+
+def with_rows_behind(corpus: Corpus, new: Dataset) -> Corpus:
+    """The corpus with made rows behind its training rows.
+
+    Label weights hold for all made rows of a dataset, so made rows that have them may not join others that
+    have none: that is an InputError.
+    """
+    train = corpus.train
+    earlier = not bool(train.origin.is_original().all())
+    if len(new) and earlier and (train.label_weights is None) != (new.label_weights is None):
+        raise InputError(
+            "some made rows have label weights and others have not",
+            expected="`--mask kind=reweight`, which is behind all methods that make rows",
+        )
+    return corpus.with_train(Dataset.concat([train, new]))
 
 
 def _shared_rows(method: RowAugmenter, corpus: Corpus, *, seed: int, workers: int) -> Dataset:

@@ -2,8 +2,8 @@
 
 The cross-entropy is linear in the target, so a mixed row that learns a y_a + (1 - a) y_b has the loss a times
 that of y_a plus 1 - a times that of y_b. Rows with weights w_a and w_b mix to the weight a w_a + (1 - a) w_b,
-and their targets by each row's share in it, which keeps that equation. A pair that either row ignores gives
-no loss.
+and their targets by each row's share in it, which keeps that equation. Label weights make that share differ
+from label to label. A pair that either row ignores gives no loss.
 """
 
 from __future__ import annotations
@@ -115,9 +115,18 @@ def interpolated(targets: BatchTargets, partners: np.ndarray, shares: np.ndarray
     other_rows = np.repeat(np.arange(len(partners)), np.diff(targets.starts)[partners])
     rows = np.concatenate([targets.rows, other_rows])
     labels = np.concatenate([targets.labels, targets.labels[other]])
-    values = np.concatenate(
-        [of_own[targets.rows] * targets.values, (1 - of_own)[other_rows] * targets.values[other]]
-    )
+    part = of_own[rows]  # (pairs,): of the row itself
+    made = targets.made
+    if made is not None:
+        of_first, of_second = shares * own, (1 - shares) * others
+        factors = targets.label_factors(rows, labels), targets.label_factors(partners[rows], labels)
+        first, second = of_first[rows] * factors[0], of_second[rows] * factors[1]
+        total = np.where(first + second > 0, first + second, 1)
+        part = np.where((factors[0] == factors[1]) | (weights[rows] == 0), part, first / total)
+        mixed_made = (of_first * made + of_second * made[partners]) / np.where(weights > 0, weights, 1)
+        made = np.where(weights > 0, mixed_made, made).astype(np.float32)
+    count = len(targets.labels)
+    values = np.concatenate([part[:count] * targets.values, (1 - part[count:]) * targets.values[other]])
     width = np.int64(labels.max(initial=0)) + 1
     keys, place = np.unique(rows * width + labels, return_inverse=True)
     sums = np.bincount(place, values, minlength=len(keys)).astype(np.float32)
@@ -132,6 +141,7 @@ def interpolated(targets: BatchTargets, partners: np.ndarray, shares: np.ndarray
         ignored_starts=ignored_starts,
         ignored=ignored,
         weights=weights.astype(np.float32),
+        made=made,
     )
 
 

@@ -213,7 +213,7 @@ def write_delimited(corpus: Corpus, folder: Path, suffix: str) -> tuple[str, ...
         rows = (_flat(row, label_cell) for row in rows_of(data, references))
         _write_records(folder / f"{split}{suffix}", rows, separator)
     if len(corpus.labels):
-        rows = ({name: str(value) for name, value in row.items()} for row in label_rows(corpus.labels))
+        rows = ({name: str(value) for name, value in row.items()} for row in label_rows(corpus))
         _write_records(folder / f"labels{suffix}", rows, separator)
     return ()
 

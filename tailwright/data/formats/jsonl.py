@@ -119,7 +119,7 @@ def write_jsonl(corpus: Corpus, folder: Path, suffix: str) -> tuple[str, ...]:
     for split, data in corpus.splits().items():
         write_objects(folder / f"{split}{suffix}", rows_of(data, references))
     if len(corpus.labels):
-        write_objects(folder / f"labels{suffix}", label_rows(corpus.labels))
+        write_objects(folder / f"labels{suffix}", label_rows(corpus))
     return ()
 
 

@@ -1,15 +1,16 @@
-"""The labels file: `id`, `text` and `name` of each label, in column order.
+"""The labels file: `id`, `text` and `name` of each label, in column order, and perhaps `made_weight`.
 
 Without `id` the position is the id. Without `name` the text is the name, or the id if there is no text.
-`labels.txt` holds one text per line. In the extreme-classification repository's `lbl.json`, the id is `uid`,
-the name is `title`, and the text is `title` and `content`.
+`made_weight` is the factor on the label's loss in rows that an augmentation made. `labels.txt` holds one text
+per line. In the extreme-classification repository's `lbl.json`, the id is `uid`, the name is `title`, and the
+text is `title` and `content`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,15 +29,23 @@ from tailwright.data.formats.table import decoded, is_string, texts_of, whole
 from tailwright.errors import InputError, quoted
 
 _IDS = ("id", "uid")
-_COLUMNS = (*_IDS, "text", "title", "content", "name")
+_WEIGHT = "made_weight"
+_COLUMNS = (*_IDS, "text", "title", "content", "name", _WEIGHT)
 _EXPECTED = "the text or the name of each label"
 
 
-def read_labels(path: Path) -> LabelSpace:
+class LabelsFile(NamedTuple):
+    """The labels of a file, and their weights in made rows if it has them."""
+
+    space: LabelSpace
+    made_weights: np.ndarray | None = None  # (labels,) float32
+
+
+def read_labels(path: Path) -> LabelsFile:
     """The labels in a file of any row format, or in a text file with one label per line."""
     name = base_name(path.name)
     if name.endswith(".txt"):
-        return numbered_space(text_lines(path))
+        return LabelsFile(numbered_space(text_lines(path)))
     line_of: Callable[[int], int] = line_per_row
     if name.endswith((".csv", ".tsv")):
         table, line_of = read_cells(path, _COLUMNS, _is_enough)
@@ -48,7 +57,10 @@ def read_labels(path: Path) -> LabelSpace:
             table, line_of = _read_carefully(path)
     if not _is_enough(set(table.column_names)):
         raise InputError(f"the columns {', '.join(table.column_names)}", expected=_EXPECTED, path=path)
-    return _space(table, path, line_of)
+    weights = None
+    if _WEIGHT in table.column_names:
+        weights = _weights(decoded(whole(table[_WEIGHT])), path, line_of)
+    return LabelsFile(_space(table, path, line_of), weights)
 
 
 def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
@@ -63,16 +75,22 @@ def _is_enough(names: set[str]) -> bool:
 
 def _layouts_of(rows: list[dict[str, Any]]) -> list[JsonLayout]:
     kinds = {name: {type(row.get(name)) for row in rows} for name in rows[0] if name in _COLUMNS}
-    simple = all(kind == {str} or (kind == {int} and name in _IDS) for name, kind in kinds.items())
-    fields = [(name, pa.int64() if kind == {int} else pa.large_string()) for name, kind in kinds.items()]
-    if not simple or not _is_enough(set(kinds)):
+    fields = []
+    for name, kind in kinds.items():
+        if kind == {int} and name in _IDS:
+            fields.append((name, pa.int64()))
+        elif kind == {float} and name == _WEIGHT:
+            fields.append((name, pa.float64()))
+        elif kind == {str} and name != _WEIGHT:
+            fields.append((name, pa.large_string()))
+    if len(fields) < len(kinds) or not _is_enough(set(kinds)):
         return []
     return [JsonLayout(pa.schema(fields), "ignore", tuple(kinds))]
 
 
 def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
     """The labels one by one; an error names its line."""
-    columns: dict[str, list[str | None]] = {}
+    columns: dict[str, list[Any]] = {}
     lines: list[int] = []
     for line, row in objects(path):
         check = Values(path, line)
@@ -86,12 +104,15 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
             value = row.get(name)
             if name in _IDS:
                 column.append(str(check.reference(name, value)))
+            elif name == _WEIGHT:
+                column.append(check.number(name, value))
             else:
                 column.append(None if value is None else check.string(name, value))
         lines.append(line)
     if not lines:
         raise empty_file(path)
-    table = pa.table({name: pa.array(column, pa.large_string()) for name, column in columns.items()})
+    kinds = {name: pa.float64() if name == _WEIGHT else pa.large_string() for name in columns}
+    table = pa.table({name: pa.array(column, kinds[name]) for name, column in columns.items()})
     return table, lambda row: lines[row]
 
 
@@ -99,7 +120,7 @@ def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelS
     present = table.column_names
     key = next((name for name in _IDS if name in present), None)
     ids = positions(len(table)) if key is None else _ids(whole(table[key]), path, line_of)
-    strings = {name: _strings(table, name, path) for name in present if name not in _IDS}
+    strings = {name: _strings(table, name, path) for name in present if name not in (*_IDS, _WEIGHT)}
     fields = text_fields(present) or ("name",)
     texts = strings[fields[0]]
     if fields != ("name",):
@@ -115,6 +136,20 @@ def _strings(table: pa.Table, name: str, path: Path) -> pa.LargeStringArray:
     if not (is_string(column.type) or types.is_null(column.type)):
         raise InputError(f"{name} of type {column.type}", expected="strings", path=path)
     return column.cast(pa.large_string())
+
+
+def _weights(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> np.ndarray:
+    """The weights of labels, given as numbers or as cells."""
+    weights = np.zeros(len(column), dtype=np.float32)
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            with np.errstate(over="ignore", under="ignore"):
+                weights[row] = value
+        except (TypeError, ValueError, OverflowError):
+            weights[row] = np.nan
+        if not 0 < weights[row] < np.inf:
+            raise Values(path, line_of(row)).wrong(_WEIGHT, value, "a number > 0")
+    return weights
 
 
 def _ids(column: pa.Array, path: Path, line_of: Callable[[int], int]) -> pa.LargeStringArray:

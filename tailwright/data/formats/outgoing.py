@@ -144,14 +144,32 @@ def row_lists(pairs: sparse.csr_array, items: list[Item]) -> Iterator[list[Item]
     return (items[start:end] for start, end in pairwise(pairs.indptr.tolist()))
 
 
-def label_rows(space: LabelSpace) -> Iterator[dict[str, Any]]:
+def label_rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
     """Each label as an object; ids are integers if all of them are."""
+    space = corpus.labels
     ids: list[str] = space.ids.to_pylist()
     shown = [int(label) for label in ids] if all(is_integer(label) for label in ids) else ids
-    names = space.names.to_pylist() if has_own_names(space) else None
-    for column, (label, text) in enumerate(zip(shown, space.texts.to_pylist(), strict=True)):
-        row: dict[str, Any] = {"id": label, "text": text}
-        yield row if names is None else {**row, "name": names[column]}
+    columns: dict[str, Iterable[Any]] = {"id": shown, "text": space.texts.to_pylist()}
+    if has_own_names(space):
+        columns["name"] = space.names.to_pylist()
+    weights = made_weights(corpus)
+    if weights is not None:
+        columns["made_weight"] = short_floats(weights)
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def made_weights(corpus: Corpus) -> np.ndarray | None:
+    """The label weights that hold for the made rows of all splits; an InputError if these differ."""
+    splits = {name: data for name, data in corpus.splits().items() if not data.origin.is_original().all()}
+    found = [data.label_weights for data in splits.values()]
+    weights = next((some for some in found if some is not None), None)
+    if weights is not None and not all(some is not None and np.array_equal(some, weights) for some in found):
+        raise InputError(
+            f"made rows of {' and '.join(splits)} have different label weights",
+            expected="the same in all splits, as the labels file has them once",
+        )
+    return weights
 
 
 def has_own_names(space: LabelSpace) -> bool:
@@ -170,6 +188,7 @@ def lost(corpus: Corpus, *carried: str) -> tuple[str, ...]:
         "ignored pairs": "ignore" in columns,
         "excluded pairs": "exclude" in columns,
         "origin": "origin" in columns,
+        "label weights": any(split.label_weights is not None for split in splits),
         "label ids": not labels.ids.equals(positions(len(labels))),
         "label names": has_own_names(labels),
         "line breaks": any(pc.any(pc.match_substring_regex(t, _LINE_BREAK)).as_py() for t in texts),

@@ -75,7 +75,7 @@ def write_parquet(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     for split, data in corpus.splits().items():
         _write_table(folder / f"{split}.parquet", _table(data, items))
     if len(corpus.labels):
-        _write_table(folder / "labels.parquet", pa.Table.from_pylist(list(label_rows(corpus.labels))))
+        _write_table(folder / "labels.parquet", pa.Table.from_pylist(list(label_rows(corpus))))
     return ()
 
 

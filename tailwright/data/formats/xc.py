@@ -241,7 +241,7 @@ def read_xc_json(folder: Folder) -> Corpus:
     if "train" not in files or labels_path is None:
         missing = "trn.json" if "train" not in files else "lbl.json"
         raise InputError(f"no {missing}", expected="trn.json and lbl.json", path=folder.path)
-    labels = read_labels(labels_path)
+    labels = read_labels(labels_path).space
     index = LabelIndex(labels, labels_path, by_position=True)
     splits = {}
     for split, columns in files.items():

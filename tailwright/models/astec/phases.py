@@ -37,7 +37,7 @@ class AstecRows:
     data: Dataset
     matrix: sparse.csr_array  # (rows, words) TF-IDF
     texts: BagJoiner
-    targets: sparse.csr_array  # (rows, labels): learnt targets times the row's weight
+    targets: sparse.csr_array  # (rows, labels): learnt targets times their weight
     mixes: Sequence[BatchMix]
     read: Callable[[pa.LargeStringArray], Bags]
     watch: Mapping[str, Dataset]

@@ -84,9 +84,11 @@ class _CandidateLists:
         self.silent = np.zeros(len(pairs), dtype=bool)  # (pairs,): no loss
         for matrix in (held_out.ignored, held_out.excluded):
             self.silent[_places(pairs, matrix, labels)[0]] = True
+        learnt = BatchTargets.of(held_out)
+        factors = learnt.label_factors(rows, candidates.labels)
         self.row_weights = held_out.weights
-        self.pair_weights = np.where(self.silent, 0, held_out.weights[rows])
-        self.values = self.targets * emphasis[candidates.labels].astype(np.float32)
+        self.pair_weights = np.where(self.silent, 0, held_out.weights[rows] * factors)
+        self.values = self.targets * emphasis[candidates.labels].astype(np.float32) * factors
 
     def take(self, rows: np.ndarray) -> tuple[np.ndarray, BatchTargets]:
         """Pairs of rows (rows, longest list), and their targets times emphasis, by place in a list."""

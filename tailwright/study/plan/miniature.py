@@ -54,5 +54,6 @@ def miniature(corpus: Corpus, share: float, order: np.ndarray) -> Corpus:
 def _restricted(data: Dataset, kept: np.ndarray) -> Dataset:
     """The rows that carry one of the `kept` labels, over these labels alone."""
     pairs = {name: getattr(data, name)[:, kept] for name in ("targets", "ignored", "excluded")}
-    narrowed = replace(data, **pairs)
+    weights = None if data.label_weights is None else data.label_weights[kept]
+    narrowed = replace(data, label_weights=weights, **pairs)
     return narrowed.take(np.flatnonzero(np.diff(narrowed.targets.indptr)))
