@@ -38,7 +38,7 @@ def compare(
     out.text(f"{second} against {first}, in points of percent on {where}:")
     out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows)
     if not comparison.same_rows:
-        out.text("The runs were trained on different rows: label weights and slices are those of the first.")
+        out.text("The runs were trained on different rows: propensities and slices are those of the first.")
     for what, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
         if not changes:
             out.text(f"\nNo label {what}.")
