@@ -99,7 +99,7 @@ class Judge:
     ) -> Drawn:
         """Some metrics of an outcome in every draw, on the labels in `mask` or on all.
 
-        Label weights come from the rows that the outcome was trained on, or from those of `weighed_as`.
+        Propensities come from the rows that the outcome was trained on, or from those of `weighed_as`.
         """
         test = self.exam.test
         if outcome.top.shape[0] != len(test) or len(outcome.counts) != test.labels:
