@@ -122,3 +122,28 @@ def _set_threads() -> None:
     numba.set_num_threads(numba_threads)
     # After numba, which sets the number of OpenMP threads too.
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", MOST_THREADS)))
+
+
+def undisturbed_and_killed(path: str, *arguments: str, folder: Path, until: str) -> tuple[str, str]:
+    """What a script prints, and what it prints when it is killed as soon as a file is there, then resumed.
+
+    Its last argument is the folder to work in: `undisturbed` and `killed` below `folder`. `until` is a path
+    below that.
+    """
+    threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    asked, killed = (path, *arguments), folder / "killed"
+    for name in ("undisturbed", "killed"):
+        (folder / name).mkdir()
+    undisturbed = start_script(*asked, folder / "undisturbed", **threads)
+    wanted, _ = undisturbed.communicate()
+    assert undisturbed.returncode == 0
+    script = start_script(*asked, killed, **threads)
+    while script.poll() is None and not (killed / until).exists():
+        time.sleep(0.001)
+    assert script.poll() is None, "it was done before it could be killed"
+    script.kill()
+    script.communicate()
+    last = start_anew(*asked, killed, **threads)
+    found, _ = last.communicate()
+    assert last.returncode == 0
+    return wanted, found

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from scripts import start_anew, start_script
+from scripts import undisturbed_and_killed
 from stopped_fits import stopped_after
 from tiny_encoders import save_reader
 
@@ -32,21 +31,8 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, en
 
 @pytest.mark.parametrize("form", ["flat", "grouped"])
 def test_killed_it_ends_with_the_same_weights(tmp_path, encoder, form):
-    asked, threads = (
-        (tiny_lightxml.__file__, form, encoder),
-        {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+    wanted, found = undisturbed_and_killed(
+        tiny_lightxml.__file__, form, encoder, folder=tmp_path, until="checkpoint"
     )
-    undisturbed = start_script(*asked, tmp_path / "undisturbed", **threads)
-    wanted, _ = undisturbed.communicate()
-    assert undisturbed.returncode == 0
-    fit = start_script(*asked, tmp_path / "killed", **threads)
-    while fit.poll() is None and not (tmp_path / "killed" / "checkpoint").exists():
-        time.sleep(0.001)
-    assert fit.poll() is None, "it was done before it could be killed"
-    fit.kill()
-    fit.communicate()
-    last = start_anew(*asked, tmp_path / "killed", **threads)
-    found, _ = last.communicate()
-    assert last.returncode == 0
     assert '"resume"' in (tmp_path / "killed" / "log.jsonl").read_text()
     assert found == wanted

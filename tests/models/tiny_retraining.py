@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import tiny_lightxml
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
@@ -21,21 +22,10 @@ from tailwright.training.workplace import Workplace
 
 ROWS, MADE = 60, 30
 # f0: 60 rows in batches of 16, two epochs: 8 steps, averaged from the second epoch on.
-F0_STEPS = 8
-TINY = {
-    "epochs": 2,
-    "batch": 16,
-    "rate": 1e-3,
-    "head_rate": 1e-2,
-    "average_from": 1,
-    "average_every": 2,
-    "top_groups": 2,
-    "hidden": 8,
-    "leaf": 3,
-}
+F0_STEPS = tiny_lightxml.STEPS
 FORMS = {
-    "flat": {**TINY, "groups": "flat"},
-    "grouped": {**TINY, "groups": "grouped", "start": "from_f0", "passes": "joint"},
+    "flat": {**tiny_lightxml.TINY, "groups": "flat"},
+    "grouped": {**tiny_lightxml.TINY, "groups": "grouped", "start": "from_f0", "passes": "joint"},
 }
 # All rows that are left after the filter, at most 90 in batches of 16: twice 5 or 6 steps.
 RETRAINING_STEPS = 10
