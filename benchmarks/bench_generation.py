@@ -60,8 +60,8 @@ def generator_and_sources(name: str, arguments: argparse.Namespace) -> tuple[Any
 
     corpus = tailwright.read(common.data_folder() / name)
     texts = corpus.train.texts
-    settings = PairSettings(max_rows=arguments.rows, max_pairs=arguments.pairs or 1)
-    found = pairs_and_sources(corpus, SourceSettings(rows="all"), settings, seed=0)
+    selection = SourceSettings(rows="all", max_rows=arguments.rows)
+    found = pairs_and_sources(corpus, selection, PairSettings(max_pairs=arguments.pairs or 1), seed=0)
     sources = texts.take(found.sources).to_pylist()
     if not arguments.pairs:
         return load_causal(weights_folder(arguments.generator), separator=" =>", lower_case=True), sources

@@ -65,7 +65,6 @@ class XdaSettings(RowSettings):
     )
     mask_share: float = setting(0.15, "share of the words that are masked, rounded down", above=0, most=1)
     copies: int = setting(2, "new rows tried for each source", least=1)
-    max_rows: int | None = setting(None, "most sources, drawn by the seed; none: no limit", least=1)
     selection: SourceSettings = setting(SourceSettings(max_words=ANY_LENGTH), "which rows are sources")
     learning: CorruptionSettings = setting(CorruptionSettings(), "what is learnt from")
     tuning: PromptSettings = setting(PromptSettings(), "the prompt and how it is learnt")
@@ -162,4 +161,4 @@ class Xda(RowAugmenter):
         fit = rows_to_augment(corpus, replace(s.selection, rows="all"), seed=seed, workers=workers)
         sources = rows_to_augment(corpus, s.selection, seed=seed, workers=workers)
         learnt = drawn_rows(fit, numbers, s.learning.max_texts, seed, "texts to learn from")
-        return Infilling(corpus, learnt, drawn_rows(sources, numbers, s.max_rows, seed), s, seed)
+        return Infilling(corpus, learnt, drawn_rows(sources, numbers, s.selection.max_rows, seed), s, seed)

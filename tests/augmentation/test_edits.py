@@ -10,6 +10,7 @@ import pytest
 
 from tailwright.augmentation import augmenter, row_augmenter
 from tailwright.augmentation.shared.edits import OPERATIONS, EditSettings, edited_texts
+from tailwright.augmentation.xda import Xda
 from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data.corpus import corpus_from_lists
@@ -165,6 +166,15 @@ def test_rows_of_other_augmentations_are_no_sources():
     assert len(made) > 100
     again = chosen.new_rows(corpus.with_train(Dataset.concat([made, corpus.train])))
     assert again.same_as(made)
+
+
+def test_max_rows_draws_the_same_sources_for_every_method():
+    corpus, settings = tiny_corpus(), {**EVERY_ROW, "max_rows": 20, "operations": "swap"}
+    few = set(row_augmenter("eda", settings).new_rows(corpus, seed=1).origin.rows.tolist())
+    rewriting = row_augmenter("xda", {**Xda.quick, "max_rows": 20})
+    assert few == set(rewriting.new_rows(corpus, seed=1).origin.rows.tolist())
+    more = row_augmenter("eda", {**settings, "max_rows": 40}).new_rows(corpus, seed=1)
+    assert few < set(more.origin.rows.tolist())
 
 
 def test_operations_without_synonyms_need_no_wordnet(monkeypatch):

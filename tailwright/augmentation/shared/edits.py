@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from tailwright.augmentation.shared.sources import SourceSettings, rows_made_of, rows_to_augment
+from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings, text_buffers
 from tailwright.data.synonyms import no_synonyms, wordnet_arrays, wordnet_digest
@@ -73,6 +73,7 @@ def edited_rows(
     """
     train = corpus.train
     places = rows_to_augment(corpus, selection, seed=seed, workers=workers)
+    places = drawn_rows(places, train.origin.rows, selection.max_rows, seed)
     texts, sources = edited_texts(
         train.texts.take(pa.array(places)),
         train.origin.rows[places],

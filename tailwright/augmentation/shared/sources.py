@@ -40,6 +40,7 @@ class SourceSettings(Settings):
     )
     min_words: int = setting(5, "fewest words of a source, split at white space", least=0)
     max_words: int = setting(200, "most words of a source")
+    max_rows: int | None = setting(None, "most sources, drawn by the seed; none: no limit", least=1)
 
     def check(self) -> None:
         if not isinstance(self.rows, str) and not 0 < self.rows <= 1:
@@ -51,7 +52,10 @@ class SourceSettings(Settings):
 def rows_to_augment(
     corpus: Corpus, settings: SourceSettings, *, seed: int = 0, workers: int = 1
 ) -> np.ndarray:
-    """Places in `corpus.train` of the sources, ascending. Only original rows are sources."""
+    """Places in `corpus.train` of all that can be sources, ascending: original rows alone.
+
+    `drawn_rows` takes `max_rows` of them.
+    """
     train = corpus.train
     words = spaced_words(train.texts, threads=workers)
     fit = train.origin.is_original() & (words >= settings.min_words) & (words <= settings.max_words)

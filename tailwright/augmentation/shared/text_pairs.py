@@ -18,7 +18,7 @@ from tailwright.streams import stream_key
 
 @dataclass(frozen=True)
 class PairSettings(Settings):
-    """Which pairs of rows teach a generator, and how many rows it writes for.
+    """Which pairs of rows teach a generator, and for which half of the rows it writes.
 
     A row is fit if it is an original one, has `min_words` to `max_words` words and none of the omitted
     labels. `rows` and `tail_below` choose sources among the fit rows and do not matter for pairs: few rows
@@ -30,7 +30,6 @@ class PairSettings(Settings):
     sources: Literal["half", "all"] = setting(
         "half", "half: half of the fit rows, by the seed, make pairs, the others are sources; all: both"
     )
-    max_rows: int | None = setting(None, "most sources, drawn by the seed; none: no limit", least=1)
     targets_per_source: int = setting(
         1, "rows with exactly the same labels that each row of the pairs draws", least=1
     )
@@ -75,7 +74,7 @@ def pairs_and_sources(
         len(fit),
         firsts[kept],
         seconds[kept],
-        drawn_rows(sources, numbers, settings.max_rows, seed),
+        drawn_rows(sources, numbers, selection.max_rows, seed),
         int(similar.sum()),
     )
 
