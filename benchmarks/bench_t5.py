@@ -1,7 +1,8 @@
-"""How well a T5 fills blanks of held-out texts: as it is, with a prompt, and one trained on the corpus alone.
+"""How well a T5 fills blanks of held-out texts: as it is, pretrained on the corpus, and with a prompt.
 
     .venv/bin/python benchmarks/bench_t5.py [--generator title-t5 scratch] [--texts 300] [--learnt N]
-        [--prompt-epochs N] [--scratch-epochs N] [--threads N] [--corpus NAME] [--without-labels]
+        [--prompt-epochs N] [--pretrain auto|on|off] [--pretraining-epochs N] [--threads N] [--corpus NAME]
+        [--without-labels]
 
 The last `--texts` of the corpus are held out and rewritten once, as `xda` rewrites; it learns from others.
 
@@ -150,7 +151,8 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=300)
     parser.add_argument("--learnt", type=int, default=2000)
     parser.add_argument("--prompt-epochs", type=int, default=5)
-    parser.add_argument("--scratch-epochs", type=int, default=20)
+    parser.add_argument("--pretrain", choices=("auto", "on", "off"), default="auto")
+    parser.add_argument("--pretraining-epochs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--corpus", default="cve-libraries")
     parser.add_argument("--without-labels", action="store_true", help="no names of labels before a text")
@@ -171,7 +173,9 @@ def main() -> None:
                 settings,
                 labels_in_prompt=not arguments.without_labels,
                 tuning=replace(settings.tuning, epochs=arguments.prompt_epochs),
-                scratch=replace(settings.scratch, epochs=arguments.scratch_epochs),
+                pretraining=replace(
+                    settings.pretraining, pretrain=arguments.pretrain, epochs=arguments.pretraining_epochs
+                ),
             )
             name = f"{generator}, prompt {'on' if prompt else 'off'}"
             result[name] = measured(Infilling(corpus, learnt, held_out, settings, seed=0), classifier)
@@ -181,6 +185,7 @@ def main() -> None:
             "corpus": arguments.corpus,
             "texts": arguments.texts,
             "learnt": len(learnt),
+            "pretrain": arguments.pretrain,
             "threads": torch.get_num_threads(),
             **result,
         },

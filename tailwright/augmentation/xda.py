@@ -32,6 +32,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.language.settings import (
     CorruptionSettings,
     FillingSettings,
+    PretrainingSettings,
     PromptSettings,
     ScratchT5Settings,
 )
@@ -69,6 +70,9 @@ class XdaSettings(RowSettings):
     learning: CorruptionSettings = setting(CorruptionSettings(), "what is learnt from")
     tuning: PromptSettings = setting(PromptSettings(), "the prompt and how it is learnt")
     scratch: ScratchT5Settings = setting(ScratchT5Settings(), "the T5 of generator=scratch")
+    pretraining: PretrainingSettings = setting(
+        PretrainingSettings(), "how a T5 that fills no blanks as it is learns to"
+    )
     filling: FillingSettings = setting(FillingSettings(), "how blanks are filled")
     filtering: FilterSettings = setting(FilterSettings(), "which rows are the best: the settings of `filter`")
     masking: MaskSettings = setting(MaskSettings(), "which labels are head labels: the settings of `mask`")
@@ -105,7 +109,7 @@ class Xda(RowAugmenter):
         "scratch.width": 16,
         "scratch.layers": 1,
         "scratch.vocabulary": 400,
-        "scratch.epochs": 1,
+        "pretraining.epochs": 1,
         "tuning.epochs": 1,
         "start_texts": 4,
         "max_new_tokens": 12,

@@ -13,7 +13,12 @@ from tailwright.language.adapting import SCRATCH
 from tailwright.language.corruption import Corruption, CorruptionPhase
 from tailwright.language.learning import learn_once
 from tailwright.language.passages import Passages
-from tailwright.language.settings import CorruptionSettings, PromptSettings, ScratchT5Settings
+from tailwright.language.settings import (
+    CorruptionSettings,
+    PretrainingSettings,
+    PromptSettings,
+    ScratchT5Settings,
+)
 from tailwright.language.soft_prompt import PromptedT5, prompted
 from tailwright.language.t5 import Infiller, load_t5, scratch_t5
 from tailwright.language.work import work_folder
@@ -21,6 +26,8 @@ from tailwright.pretrained import identity_of, weights_folder
 from tailwright.store.shared import content_key
 from tailwright.training.phases import Plan
 from tailwright.training.schedules import Schedule
+
+TITLE_T5 = "title-t5"
 
 
 def base_infiller(
@@ -39,8 +46,13 @@ def base_key(name: str, texts: Sequence[str], settings: ScratchT5Settings) -> st
     return identity_of(weights_folder(name))
 
 
-def scratch_plan(settings: ScratchT5Settings) -> Plan:
-    """How all weights of a new T5 are trained."""
+def pretrains(name: str, settings: PretrainingSettings) -> bool:
+    """Whether all weights of the T5 called `name` learn."""
+    return settings.pretrain == "on" or (settings.pretrain == "auto" and name in (SCRATCH, TITLE_T5))
+
+
+def pretraining_plan(settings: PretrainingSettings) -> Plan:
+    """How all weights of a T5 are trained."""
     return Plan(
         epochs=settings.epochs,
         batch=settings.batch,
@@ -81,10 +93,10 @@ class PromptTuning:
         timeless = repr(replace(settings, checkpoint_seconds=0))
         self.key = content_key(key, passages.key(), timeless, share, seed, code_version([__name__]))
 
-    def scratch(self, settings: ScratchT5Settings) -> PromptedT5:
+    def pretrained(self, settings: PretrainingSettings) -> PromptedT5:
         """The T5 with weights that have learnt to fill the passages' blanks, and without a prompt."""
         network = PromptedT5(self.infiller.model, 0)
-        return self._learnt(network, "t5", scratch_plan(settings), repr(settings))
+        return self._learnt(network, "t5", pretraining_plan(settings), repr(settings))
 
     def prompt(self, settings: PromptSettings) -> PromptedT5:
         """The T5 as it is, with a prompt that has learnt to fill the passages' blanks."""

@@ -124,18 +124,29 @@ class DecodingSettings(Settings):
 
 @dataclass(frozen=True)
 class ScratchT5Settings(Settings):
-    """The small T5 that is trained on the corpus's own texts, by filling their blanks."""
+    """The shape of a new small T5."""
 
     width: int = setting(256, "width of the model", least=1)
     layers: int = setting(3, "layers of the encoder, and of the decoder", least=1)
     vocabulary: int = setting(4000, "tokens in its vocabulary", least=400, most=32_000)
     dropout: float = setting(0.1, "dropout while it learns", least=0, below=1)
-    epochs: int = setting(20, "passes over the texts; masks are drawn anew in each", least=1)
-    rate: float = setting(1e-3, "learning rate", above=0)
+
+
+@dataclass(frozen=True)
+class PretrainingSettings(Settings):
+    """How all weights of a T5 learn to fill blanks of the corpus's own texts, before its prompt does."""
+
+    pretrain: Literal["auto", "on", "off"] = setting(
+        "auto",
+        "whether they do; off: they stay as they are, as in the paper; auto: of scratch and title-t5, "
+        "which fill no blanks as they are",
+    )
+    epochs: int = setting(5, "passes over the texts; masks are drawn anew in each", least=1)
+    rate: float = setting(7e-4, "learning rate", above=0)
     warmup: float = setting(
         0.05, "share of the steps in which the rate rises; then it falls to 0", least=0, below=1
     )
-    batch: int = setting(32, "texts in a step", least=1)
+    batch: int = setting(8, "texts in a step", least=1)
 
 
 @dataclass(frozen=True)

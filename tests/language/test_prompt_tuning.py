@@ -14,8 +14,8 @@ from scripts import start_anew, start_script
 
 from tailwright.language import learning
 from tailwright.language.corruption import Corruption, corruption_loss
-from tailwright.language.prompt_tuning import PromptTuning
-from tailwright.language.settings import CorruptionSettings, ScratchT5Settings
+from tailwright.language.prompt_tuning import PromptTuning, pretrains
+from tailwright.language.settings import CorruptionSettings, PretrainingSettings, ScratchT5Settings
 from tailwright.language.soft_prompt import PromptedT5
 from tailwright.language.t5 import scratch_t5
 
@@ -63,8 +63,7 @@ def test_killed_while_it_learns_it_ends_with_the_same_prompt(folder, tmp_path):
 
 
 def test_a_new_t5_learns_to_fill_the_blanks_of_its_texts():
-    settings = ScratchT5Settings(width=32, layers=1, vocabulary=500, epochs=60, batch=10, rate=1e-2)
-    infiller = scratch_t5(tiny.SENTENCES, settings, 0)
+    infiller = scratch_t5(tiny.SENTENCES, ScratchT5Settings(width=32, layers=1, vocabulary=500), 0)
     data = Corruption(infiller, tiny.passages(), 0.15, 128, 0)
     tuning = PromptTuning(infiller, tiny.passages(), CorruptionSettings(), share=0.15, seed=0, key="scratch")
 
@@ -73,6 +72,20 @@ def test_a_new_t5_learns_to_fill_the_blanks_of_its_texts():
             return float(corruption_loss(network, infiller, data.pairs(range(5), 1000)))
 
     before = loss(PromptedT5(infiller.model, 0))
-    network = tuning.scratch(settings)
+    network = tuning.pretrained(PretrainingSettings(epochs=60, batch=10, rate=1e-2))
     assert loss(network) < 0.6 * before
     assert not any(weight.requires_grad for weight in network.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "pretrain", "learns"),
+    [
+        ("scratch", "auto", True),
+        ("title-t5", "auto", True),
+        ("t5-large", "auto", False),
+        ("t5-large", "on", True),
+        ("title-t5", "off", False),
+    ],
+)
+def test_by_default_the_weights_of_a_t5_that_fills_no_blanks_learn(name, pretrain, learns):
+    assert pretrains(name, PretrainingSettings(pretrain=pretrain)) == learns

@@ -13,7 +13,6 @@ import torch
 
 from tailwright.augmentation import Forecast
 from tailwright.data.corpus import Corpus
-from tailwright.language.adapting import SCRATCH
 from tailwright.language.corruption import corruption_loss
 from tailwright.language.filling import Filler, filled_texts, rewritten
 from tailwright.language.passages import Passages, label_lines
@@ -21,8 +20,9 @@ from tailwright.language.prompt_tuning import (
     PromptTuning,
     base_infiller,
     base_key,
+    pretraining_plan,
+    pretrains,
     prompt_plan,
-    scratch_plan,
 )
 from tailwright.language.soft_prompt import PromptedT5, prompted
 from tailwright.language.t5 import Infiller
@@ -86,9 +86,9 @@ class Infilling:
         s = self.settings
         network = PromptedT5(self.infiller.model, 0).to(self.infiller.model.device)
         key = base_key(s.generator, self._vocabulary_texts, s.scratch)
-        if s.generator == SCRATCH:
+        if pretrains(s.generator, s.pretraining):
             tuning = self._tuning(key)
-            network, key = tuning.scratch(s.scratch), content_key(tuning.key, repr(s.scratch))
+            network, key = tuning.pretrained(s.pretraining), content_key(tuning.key, repr(s.pretraining))
         if s.prompt:
             tuning = self._tuning(key)
             network, key = tuning.prompt(s.tuning), content_key(tuning.key, repr(s.tuning))
@@ -125,8 +125,8 @@ class Infilling:
         start = time.perf_counter()
         network = PromptedT5(self.infiller.model, 0).to(self.infiller.model.device)
         parts: list[tuple[str, PromptedT5, Plan]] = []
-        if s.generator == SCRATCH:
-            parts.append(("weights", network, scratch_plan(s.scratch)))
+        if pretrains(s.generator, s.pretraining):
+            parts.append(("weights", network, pretraining_plan(s.pretraining)))
         if s.prompt:
             network = prompted(self.infiller, self.to_learn.texts.to_pylist(), s.tuning, self.seed)
             parts.append(("prompt", network.to(self.infiller.model.device), prompt_plan(s.tuning)))
