@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/bench_t5.py [--generator title-t5 scratch] [--texts 300] [--learnt N]
         [--prompt-epochs N] [--pretrain auto|on|off] [--pretraining-epochs N] [--threads N] [--corpus NAME]
-        [--without-labels]
+        [--max-tokens N] [--without-labels]
 
 The last `--texts` of the corpus are held out and rewritten once, as `xda` rewrites; it learns from others.
 
@@ -153,6 +153,7 @@ def main() -> None:
     parser.add_argument("--prompt-epochs", type=int, default=5)
     parser.add_argument("--pretrain", choices=("auto", "on", "off"), default="auto")
     parser.add_argument("--pretraining-epochs", type=int, default=5)
+    parser.add_argument("--max-tokens", type=int, default=128, help="of a text that is learnt from")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--corpus", default="cve-libraries")
     parser.add_argument("--without-labels", action="store_true", help="no names of labels before a text")
@@ -172,6 +173,7 @@ def main() -> None:
             settings = replace(
                 settings,
                 labels_in_prompt=not arguments.without_labels,
+                learning=replace(settings.learning, max_tokens=arguments.max_tokens),
                 tuning=replace(settings.tuning, epochs=arguments.prompt_epochs),
                 pretraining=replace(
                     settings.pretraining, pretrain=arguments.pretrain, epochs=arguments.pretraining_epochs
@@ -185,6 +187,7 @@ def main() -> None:
             "corpus": arguments.corpus,
             "texts": arguments.texts,
             "learnt": len(learnt),
+            "max_tokens": arguments.max_tokens,
             "pretrain": arguments.pretrain,
             "threads": torch.get_num_threads(),
             **result,
