@@ -32,7 +32,7 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, share_of
-from tailwright.data.pairs import row_ids
+from tailwright.data.pairs import row_ids, values_at
 from tailwright.evaluation.logistic import logistic_regression
 from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.correlation import GraphSettings
@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
     """Pairs of a label and a companion in a held-out row: what the graph says, and whether it is so."""
 
     features: np.ndarray  # (pairs, 4)
-    truth: np.ndarray  # (pairs,) float64: the row's target of the companion, 0 if it has none
+    truth: np.ndarray  # (pairs,): the row's target of the companion, 0 if it has none
     weights: np.ndarray  # (pairs,): those of one label's rows sum to that of one row
 
 
@@ -189,15 +189,9 @@ def _evidence(
     labels: np.ndarray,
 ) -> Evidence:
     """What the rows say about the companions of `labels`, one label for each of `rows`."""
-    companions, carried = annotations[labels], unseen.targets[rows]  # both (rows, labels)
+    companions = annotations[labels]  # (rows, labels)
     pairs = row_ids(companions)
-    # A pair of row and label as one whole number, ascending.
-    asked, known = (row_ids(m).astype(np.int64) * len(counts) + m.indices for m in (companions, carried))
-    place = np.searchsorted(known, asked)
-    found = np.flatnonzero(place < len(known))
-    found = found[known[place[found]] == asked[found]]
-    truth = np.zeros(len(asked))
-    truth[found] = carried.data[place[found]]
+    truth = values_at(unseen.targets[rows], companions)
     times = np.bincount(labels, minlength=len(counts))
     weights = unseen.weights[rows][pairs] / times[labels][pairs]
     of_label, of_companion = counts[labels][pairs], counts[companions.indices]
