@@ -3,8 +3,11 @@
 usage: bench_annotations.py [--held-out] [--seeds 0,1,2] [--fits KIND,KIND...] [--set NAME=VALUE] [DATASET...]
 
 Reliability: the targets of companions, in bins, against what is true on rows that nothing was learnt from.
-Own rows are rows whose text is that of a label; shared rows are all rows that carry it. Quality: that of
-`linear` without label texts, with the label alone, and with each kind of annotation, a fit for each seed.
+Own rows are rows whose text is that of a label; shared rows are all rows that carry it. All companions of the
+graph are judged, also those that the threshold would drop, so that log losses can be compared.
+
+Quality: that of `linear` without label texts, with the label alone, and with each kind of annotation, a fit
+for each seed.
 
 With --held-out, a tenth of the training rows is held out and stands for the test rows: settings are chosen
 there. --set changes a setting of `linear`. One JSON line a result on stderr as it goes, all of them on stdout
@@ -41,7 +44,7 @@ ANNOTATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 FITS = ["none", "w/o SA", "SA", "shrink", "learnt"]
 SHOWN = ("P@1", "P@5", "PSP@1", "PSP@5")
-BINS = np.array([0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0])
+BINS = np.array([0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0])
 SMALLEST = 1e-3  # a target is as far as this from 0 and from 1 in the log loss
 
 
@@ -129,7 +132,7 @@ def main() -> None:
             corpus = Corpus(train, corpus.labels)
         for kind, (method, changed) in ANNOTATIONS.items():
             if kind != "w/o SA":
-                made = row_augmenter(method, changed).new_rows(corpus)
+                made = row_augmenter(method, {**changed, "threshold": 0}).new_rows(corpus)
                 found = reliability(corpus, rows, made)
                 reliabilities.append(tell({"dataset": dataset, "annotations": kind, **found}))
         for kind in filter(None, asked.fits.split(",")):
