@@ -100,7 +100,7 @@ def quality(
     """The metrics of `linear` on `rows`, trained with this kind of annotation."""
     start = time.process_time()
     method, changed = ANNOTATIONS.get(kind, ("", {}))
-    options = {"augment": [method], "augment_settings": {method: changed}} if method else {}
+    options: dict[str, Any] = {"augment": [method], "augment_settings": {method: changed}} if method else {}
     run = tw.train(corpus, "linear", settings=settings, seed=seed, **options)
     metrics = tw.evaluate(run, rows)
     found = {name: round(metrics[name], 2) for name in SHOWN}
