@@ -52,8 +52,8 @@ def symmetric_graph(graph: sparse.csr_array) -> sparse.csr_array:
     Before the division by the diagonal this makes an annotation A[l, m] / A[l, l] x sqrt(c[l] / c[m]) with c
     the sums of columns: companions that everybody has get less, rare ones more.
 
-    >>> symmetric_graph(sparse.csr_array(np.array([[2.0, 2], [0, 2]]))).toarray().round(3).tolist()
-    [[0.707, 0.5], [0.0, 0.707]]
+    >>> symmetric_graph(sparse.csr_array(np.array([[1.0, 3], [3, 13]]))).toarray().tolist()
+    [[0.25, 0.375], [0.375, 0.8125]]
     """
     matrix = sparse.csr_array(graph)
     rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64) for axis in (1, 0))
