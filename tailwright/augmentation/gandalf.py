@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation import AugmenterCard, RowAugmenter, RowSettings, augmenters
+from tailwright.augmentation.shared.label_rows import label_rows
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset, Origin
+from tailwright.data.dataset import Dataset
 from tailwright.labels.correlation import GraphSettings
-from tailwright.labels.shared import annotations_of
+from tailwright.labels.shared import Normalisation, annotations_of
 from tailwright.settings import setting
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,11 @@ class GandalfSettings(RowSettings):
 
     soft: bool = setting(True, "annotate a label's text with its companions too, not with the label alone")
     threshold: float = setting(0.1, "a companion is kept if its soft target is above this", least=0, below=1)
+    binary: bool = setting(False, "a companion that is kept has target 1, as in code that binarises targets")
+    normalisation: Normalisation = setting(
+        "counts",
+        "the graph before division by the diagonal: counts, or symmetric, which favours rare companions",
+    )
     graph: GraphSettings = setting(GraphSettings(), "the label correlation graph")
 
 
@@ -38,7 +40,9 @@ class Gandalf(RowAugmenter):
     | targets | 1 for l; for a companion m how often a walk from l meets m, over how often it meets l |
 
     The graph is made of original training rows alone, so neither test labels nor other augmentations enter.
-    Without `soft` it is the paper's "w/o SA".
+    Without `soft` it is the paper's "w/o SA". The paper does not say whether the graph is normalised, nor
+    whether targets stay soft: the defaults are counts and soft ones. The targets are over-confident where
+    labels have few rows: `calibrated-gandalf` makes them probabilities.
     """
 
     card = AugmenterCard(
@@ -53,19 +57,15 @@ class Gandalf(RowAugmenter):
     probes = ({}, {"soft": False}, {"weight": 0.5}, {"soft": False, "weight": 0.5})
 
     def new_rows(self, corpus: Corpus, *, seed: int = 0, workers: int = 1) -> Dataset:
-        labels = corpus.labels
-        with_text = np.flatnonzero(labels.has_text)
-        if len(with_text) < len(labels):
-            without = len(labels) - len(with_text)
-            log.info("gandalf: %d of %d labels have no text and give no row", without, len(labels))
-        return Dataset(
-            labels.texts.take(pa.array(with_text)),
-            self._annotations(corpus, seed)[with_text],
-            origin=Origin.made_by("gandalf", with_text),
-        )
+        return label_rows(corpus, "gandalf", self._annotations(corpus, seed))
 
     def _annotations(self, corpus: Corpus, seed: int) -> sparse.csr_array:
         s: GandalfSettings = self.settings
         if not s.soft:
             return sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
-        return annotations_of(corpus, s.graph, threshold=s.threshold, seed=seed)
+        annotations = annotations_of(
+            corpus, s.graph, threshold=s.threshold, normalisation=s.normalisation, seed=seed
+        )
+        if s.binary:
+            annotations.data[:] = 1
+        return annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,7 @@ from tailwright.augmentation import AugmenterCard, BatchAugmenter, augmenters
 from tailwright.data.batch_targets import starts_of
 from tailwright.data.corpus import Corpus
 from tailwright.data.pairs import row_ids
+from tailwright.labels.calibration import CalibrationSettings, calibrated_annotations
 from tailwright.labels.correlation import GraphSettings
 from tailwright.labels.shared import annotations_of
 from tailwright.settings import Settings, setting
@@ -44,6 +45,10 @@ class LabelMixSettings(Settings):
     )
     soft: bool = setting(True, "the drawn label's annotations join the targets; else they stay as they are")
     threshold: float = setting(0.1, "a target new to the row is kept if it is above this", least=0, below=1)
+    calibration: Literal["none", "learnt", "shrink"] = setting(
+        "none", "annotations: as the graph has them, or calibrated as those of calibrated-gandalf"
+    )
+    calibrating: CalibrationSettings = setting(CalibrationSettings(), "how annotations are calibrated")
     graph: GraphSettings = setting(GraphSettings(), "the label correlation graph")
 
 
@@ -74,8 +79,18 @@ class LabelMix(BatchAugmenter):
             log.info("labelmix: %d of %d labels have no text and are never drawn", without, len(has_text))
         # A label that only augmented rows have counts as one with a single row.
         log_odds = s.exponent * np.log(np.maximum(corpus.labels.counts, 1))
-        annotations = annotations_of(corpus, s.graph, threshold=0, seed=seed) if s.soft else None
-        return Mix(np.where(has_text, log_odds, -np.inf), annotations, s.probability, s.threshold)
+        return Mix(
+            np.where(has_text, log_odds, -np.inf),
+            self._annotations(corpus, seed) if s.soft else None,
+            s.probability,
+            s.threshold,
+        )
+
+    def _annotations(self, corpus: Corpus, seed: int) -> sparse.csr_array:
+        s: LabelMixSettings = self.settings
+        if s.calibration == "none":
+            return annotations_of(corpus, s.graph, threshold=0, seed=seed)
+        return calibrated_annotations(corpus, s.graph, s.calibration, s.calibrating, threshold=0, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,6 +73,23 @@ def _first_duplicate_row(matrix: sparse.csr_array) -> int | None:
     return int(np.searchsorted(matrix.indptr, where[0], side="right") - 1)
 
 
+def values_at(matrix: sparse.csr_array, places: sparse.csr_array) -> np.ndarray:
+    """(places.nnz,): what a checked matrix has at each stored pair of another of its shape, 0 where nothing.
+
+    >>> one, other = pairs_from_lists([[0, 2]], 4, [[0.5, 1.0]]), pairs_from_lists([[1, 2, 3]], 4)
+    >>> values_at(one, other).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    # A pair as one whole number, ascending.
+    known, asked = (row_ids(m).astype(np.int64) * m.shape[1] + m.indices for m in (matrix, places))
+    where = np.searchsorted(known, asked)
+    found = np.flatnonzero(where < len(known))
+    found = found[known[where[found]] == asked[found]]
+    values = np.zeros(places.nnz, dtype=np.float32)
+    values[found] = matrix.data[where[found]]
+    return values
+
+
 def same_pairs(a: sparse.csr_array, b: sparse.csr_array) -> bool:
     """Whether two checked matrices store the same values at the same places."""
     parts = ("indptr", "indices", "data")

@@ -5,17 +5,22 @@ Each function gives the same as its namesake, to the last bit.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 from scipy import sparse
 
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
-from tailwright.labels.annotations import soft_annotations
+from tailwright.data.dataset import Dataset
+from tailwright.labels.annotations import soft_annotations, symmetric_graph
 from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.correlation import GraphSettings, correlation_graph
 from tailwright.labels.tree import LabelTree, TreeShape, label_tree
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
+
+Normalisation: TypeAlias = Literal["counts", "symmetric"]
 
 
 def shared_graph(targets: sparse.csr_array, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
@@ -32,13 +37,25 @@ def shared_graph(targets: sparse.csr_array, graph: GraphSettings, seed: int = 0)
 
 
 def annotations_of(
-    corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
+    corpus: Corpus,
+    graph: GraphSettings,
+    *,
+    threshold: float,
+    normalisation: Normalisation = "counts",
+    seed: int = 0,
 ) -> sparse.csr_array:
     """`soft_annotations` of the correlation graph of the original training rows alone."""
+    made = shared_graph(rows_in_order(corpus).targets, graph, seed)
+    return soft_annotations(symmetric_graph(made) if normalisation == "symmetric" else made, threshold)
+
+
+def rows_in_order(corpus: Corpus) -> Dataset:
+    """The original training rows in the order of their file.
+
+    A walk draws rows by their place, and this makes it independent of the order in the corpus.
+    """
     rows = corpus.train.originals()
-    # A walk draws rows by their place: the order of the file makes it independent of the order here.
-    in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
-    return soft_annotations(shared_graph(in_order, graph, seed), threshold)
+    return rows.take(np.argsort(rows.origin.rows, kind="stable"))
 
 
 def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:

@@ -50,6 +50,30 @@ def test_without_soft_annotations_it_is_the_identity():
     assert same_pairs(made.targets, sparse.eye_array(made.labels, dtype=np.float32, format="csr"))
 
 
+def test_binary_targets_are_those_of_the_same_companions():
+    soft, binary = (
+        augmenter("gandalf", {"binary": binary}).new_rows(tiny_corpus()) for binary in (False, True)
+    )
+    assert (binary.targets.data == 1).all()
+    assert same_pairs(binary.targets, soft.targets.sign())
+
+
+def test_symmetric_normalisation_divides_by_the_visits_of_the_companion():
+    corpus = tiny_corpus()
+    graph = correlation_graph(corpus.train.targets, method="series").toarray().astype(np.float64)
+    visits = graph.sum(axis=0)
+    have_rows = corpus.labels.counts > 0
+    made = augmenter("gandalf", {"method": "series", "normalisation": "symmetric", "threshold": 0}).new_rows(
+        corpus
+    )
+    expected = (
+        graph[have_rows]
+        / graph.diagonal()[have_rows, None]
+        * np.sqrt(visits[have_rows, None] / np.where(visits > 0, visits, 1))
+    )
+    np.testing.assert_allclose(made.targets.toarray()[have_rows], np.minimum(expected, 1), rtol=1e-5)
+
+
 def test_neither_test_labels_nor_augmented_rows_enter_the_graph():
     corpus = tiny_corpus()
     expected = Gandalf().new_rows(corpus)

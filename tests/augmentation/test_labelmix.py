@@ -18,7 +18,7 @@ from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace, corpus_from_lists
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
-from tailwright.data.pairs import pairs_from_lists, same_pairs
+from tailwright.data.pairs import pairs_from_lists, row_ids, same_pairs
 from tailwright.errors import InputError
 from tailwright.labels import correlation_graph, soft_annotations
 from tailwright.labels.correlation import GraphSettings
@@ -206,6 +206,17 @@ def test_a_label_of_augmented_rows_alone_counts_as_one_with_a_single_row():
     assert (mix.log_odds[:-1] <= 0).all()
     own = np.arange(len(corpus.labels)) == len(corpus.labels) - 1
     np.testing.assert_array_equal(mix.annotations.toarray()[-1], own)
+
+
+def test_annotations_may_be_calibrated():
+    corpus = tiny_corpus()
+    plain, shrunk = (
+        LabelMix(LabelMixSettings(calibration=calibration)).prepare(corpus).annotations
+        for calibration in ("none", "shrink")
+    )
+    counts = corpus.labels.counts[row_ids(plain)]
+    own = row_ids(plain) == plain.indices
+    np.testing.assert_allclose(shrunk.data, np.where(own, 1, plain.data * counts / (counts + 1)), rtol=1e-6)
 
 
 def test_no_label_has_a_text_and_nothing_is_mixed():

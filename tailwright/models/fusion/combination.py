@@ -25,12 +25,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.errors import InputError
+from tailwright.evaluation.logistic import logistic_regression
 from tailwright.evaluation.ranking import TopK
 from tailwright.store import FolderReader, FolderWriter
 
-NEWTON_STEPS, SMALLEST_STEP = 50, 1e-4
 RIDGE = 1e-3
 BELOW = 0.5  # how far below a part's last score a label is put that the part did not name
+SMALLEST_FACTOR = 1e-4  # of the curve
 SMALLEST = 1e-4  # probabilities below this are alike
 FEATURES_A_PART = 4
 
@@ -142,22 +143,7 @@ def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray)
     (True, True)
     """
     design = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
-
-    def loss(curve: np.ndarray) -> float:
-        log_odds = design @ curve
-        return float(weights @ (np.logaddexp(0, log_odds) - targets * log_odds) + RIDGE * curve @ curve)
-
-    curve = np.array([1.0, 0.0])
-    for _ in range(NEWTON_STEPS):
-        probabilities = 1 / (1 + np.exp(-np.clip(design @ curve, -30, 30)))
-        gradient = design.T @ (weights * (probabilities - targets)) + 2 * RIDGE * curve
-        curvature = weights * probabilities * (1 - probabilities)
-        hessian = (design * curvature[:, None]).T @ design + 2 * RIDGE * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
-        # Far from the optimum a whole step may lead away from it.
-        while loss(curve - step) > loss(curve) and np.abs(step).max() > SMALLEST_STEP:
-            step = step / 2
-        curve = curve - step
-        if np.abs(step).max() <= SMALLEST_STEP:
-            break
-    return np.array([max(curve[0], SMALLEST_STEP), curve[1]], dtype=np.float32)
+    curve = logistic_regression(
+        design, targets, weights, ridge=RIDGE, towards=np.zeros(2), start=np.array([1.0, 0.0])
+    )
+    return np.array([max(curve[0], SMALLEST_FACTOR), curve[1]], dtype=np.float32)

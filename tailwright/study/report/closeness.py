@@ -23,7 +23,7 @@ _ABOUT = (
     "its LabelMix document, which is the row followed by the text of one of its labels. Higher curves stand "
     "for more rows."
 )
-_METHODS = ("labelmix", "gandalf")
+_METHODS = ("labelmix", "gandalf", "calibrated-gandalf")
 _BINS = np.linspace(-1, 1, 81)
 
 
