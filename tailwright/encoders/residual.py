@@ -90,11 +90,15 @@ class SpectralMap(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(rows, inputs) to (rows, outputs)."""
+        mapped = x @ self.spectral_weight().T
+        return mapped if self.bias is None else mapped + self.bias
+
+    def spectral_weight(self) -> torch.Tensor:
+        """(outputs, inputs): W / s for one pass, in training after one step of power iteration."""
         if self.training:
             with torch.no_grad():
                 self._iterate()
-        mapped = x @ self.normalised().T
-        return mapped if self.bias is None else mapped + self.bias
+        return self.normalised()
 
     def normalised(self) -> torch.Tensor:
         """(outputs, inputs): W / s."""

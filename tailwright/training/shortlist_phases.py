@@ -12,7 +12,6 @@ made when the phase first asks for it, and made again by a training that is resu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -56,7 +55,7 @@ class ClusterPhase(Phase):
             queries = self.encode(batch)
         targets = batch.targets.of_groups(self._cluster_of(), len(self.head.table))
         if self.binary:
-            targets = replace(targets, values=np.ones_like(targets.values))
+            targets = targets.binary()
         loss: torch.Tensor = self.head(queries, targets)
         return loss
 

@@ -1,4 +1,4 @@
-"""The phase that trains a `TokenNetwork`, with the batch door before its forward pass and the hidden in it."""
+"""The phase that trains a `TokenNetwork`: the batch door before its forward pass, the hidden door inside."""
 
 from __future__ import annotations
 
