@@ -25,6 +25,16 @@ class SmoothingSettings(Settings):
 
 
 @dataclass(frozen=True)
+class NeighbourSettings(Settings):
+    """The label graph whose neighbours take part in a label's vector; as `labels.GraphSettings`."""
+
+    steps: int = setting(400, "hops of the random walk from each label", least=1)
+    restart: float = setting(0.8, "probability that a hop starts at the label again", above=0, most=1)
+    top: int = setting(10, "strongest edges kept for each label", least=1)
+    head_cut: int = setting(500, "labels on more rows than this have no edge but to themselves", least=1)
+
+
+@dataclass(frozen=True)
 class ClusterSettings(Settings):
     """The clusters of labels that a surrogate task tells apart."""
 

@@ -1,4 +1,4 @@
-"""`InceptionXml`: learners of an `InceptionEncoder` and a head over clusters and labels, or over all labels."""
+"""`InceptionXml`: learners of an `InceptionEncoder` and a head over clusters and labels, or all labels."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from tailwright.heads.label_groups import LabelGroups
 from tailwright.models import models
 from tailwright.models.inceptionxml import CARD, InceptionXmlSettings
 from tailwright.models.inceptionxml.clusters import described_labels, learner_clusters
-from tailwright.models.inceptionxml.network import Learners, learner_network
+from tailwright.models.inceptionxml.network import Learners, answering, learner_network
 from tailwright.models.inceptionxml.phases import ShuffledPhase, SynchronisedPhase
 from tailwright.models.shared.memory import FLOAT, scoring_bytes, training_need
 from tailwright.models.shared.texts import WordTexts, start_table
 from tailwright.models.shared.token_model import TokenModel
-from tailwright.models.shared.token_network import TokenNetwork, ranked
 from tailwright.models.shared.validation import validator
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.hidden_door import HiddenDoor
 from tailwright.training.memory import MemoryNeed
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.watch import Answer, Watch
+from tailwright.training.watch import Watch
 from tailwright.training.workplace import Workplace
 
 
@@ -101,14 +100,14 @@ class InceptionXml(TokenModel):
         phases: list[Phase] = []
         for name, reader in readers.items():
             network, plan = self.network.learner(name), Plan.of(training, self._rates(name))
-            answering = partial(self.answering, network)
+            answers = partial(answering, network, self.texts)
             for stretch in cuts:
                 options: dict[str, Any] = {
                     "mixes": mixes,
                     "door": HiddenDoor(stretch.mixes),
                     "begin": stretch.begin,
-                    "validate": validator(answering, corpus, training.metric),
-                    "watch": Watch(self.watch, answering),
+                    "validate": validator(answers, corpus, training.metric),
+                    "watch": Watch(self.watch, answers),
                 }
                 fixed = (
                     f"{self.card.name} {name}{stretch.name}",
@@ -125,11 +124,6 @@ class InceptionXml(TokenModel):
                 else:
                     phases.append(ShuffledPhase(*fixed, **options))
         return phases
-
-    def answering(self, network: TokenNetwork, texts: pa.LargeStringArray) -> Answer:
-        """The k best labels of texts by one learner as it is whenever it is asked."""
-        tokens = self.texts.tokens(texts)
-        return lambda k: ranked(tokens.lengths, lambda rows: network.top_k(tokens.batch(rows), k), k)
 
     def save(self, folder: FolderWriter) -> None:
         super().save(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import nn
 from torch.nn import functional
@@ -28,8 +29,10 @@ from tailwright.heads.shortlist import weighted_sum
 from tailwright.heads.synchronised import SynchronisedHead, the_same
 from tailwright.labels.vectors import unit_rows
 from tailwright.models.inceptionxml import InceptionXmlSettings
-from tailwright.models.shared.token_network import TokenNetwork
+from tailwright.models.shared.texts import WordTexts
+from tailwright.models.shared.token_network import TokenNetwork, ranked
 from tailwright.streams import stream
+from tailwright.training.watch import Answer
 
 # Labels of each learner's ranking that count in the mean of an ensemble.
 RANKED = 256
@@ -149,6 +152,12 @@ class Learners(nn.ModuleDict):
     def vectors(self, tokens: TokenRows) -> np.ndarray:
         """(rows, width): the states of all learners, each of length 1, side by side."""
         return np.concatenate([unit_rows(self.learner(name).vectors(tokens)) for name in self], axis=1)
+
+
+def answering(network: TokenNetwork, reads: WordTexts, texts: pa.LargeStringArray) -> Answer:
+    """The k best labels of texts by one learner as it is whenever it is asked."""
+    tokens = reads.tokens(texts)
+    return lambda k: ranked(tokens.lengths, lambda rows: network.top_k(tokens.batch(rows), k), k)
 
 
 def mean_log_odds(rankings: list[TopK], labels: int, k: int) -> TopK:
