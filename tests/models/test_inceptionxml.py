@@ -58,9 +58,9 @@ def test_it_passes_the_checks():
 
 
 def test_the_plain_pipeline_learns_and_is_saved(tmp_path):
-    corpus, model = tiny_corpus(), fitted({**LEARNT, "pipeline": "plain"})
+    corpus, model = tiny_corpus(), fitted({**LEARNT, "pipeline": "plain", "epochs": 16})
     top = model.predict(corpus.train.texts, 3)
-    assert corpus.train.targets.toarray()[np.arange(120), top.ids[:, 0]].mean() > 0.6
+    assert corpus.train.targets.toarray()[np.arange(120), top.ids[:, 0]].mean() > 0.7
     with writing(tmp_path / "model", kind="model") as folder:
         model.save(folder)
     again = InceptionXml(model.settings)

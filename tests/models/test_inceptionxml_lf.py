@@ -29,7 +29,7 @@ from tailwright.training.workplace import Workplace
 TINY = {"width": 64, "channels": 4, "max_length": 8, "batch": 32, "labels_each": 2, "top_clusters": 2}
 QUICK = {**TINY, "epochs": 2, "free_epochs": 2}
 STILL = {"drop_words": 0.0, "drop_hidden": 0.0, "drop_meta": 0.0, "drop_labels": 0.0, "drop_attention": 0.0}
-LEARNT = {**TINY, **STILL, "epochs": 4, "free_epochs": 4, "batch": 16, "rate": 0.02, "free_rate": 0.02}
+LEARNT = {**TINY, **STILL, "epochs": 3, "free_epochs": 3, "batch": 16, "rate": 0.02, "free_rate": 0.02}
 
 
 def fitted(settings: dict, work: Workplace | None = None) -> InceptionXmlLf:

@@ -21,6 +21,7 @@ from tailwright.labels.clustering import balanced_clusters
 from tailwright.models.inceptionxml.network import SpectralBranch, meta_head
 from tailwright.models.inceptionxml_lf import InceptionXmlLfSettings
 from tailwright.models.shared.token_network import TokenNetwork
+from tailwright.streams import stream
 
 
 class PooledBranch(nn.Module):
@@ -88,7 +89,9 @@ class TextualHead(SynchronisedHead):
         grouped = np.flatnonzero(self.groups.of_label >= 0)
         if len(grouped):
             sums = self.textual.text_sums()[grouped]
-            clusters = balanced_clusters(sums, self.groups.count, seed=self.seed)
+            # Not the seed of the first clusters, from which few labels would be split as before.
+            seed = int(stream(self.seed, "inceptionxml-lf/clusters").integers(2**31))
+            clusters = balanced_clusters(sums, self.groups.count, seed=seed)
             self.of_label[torch.from_numpy(grouped)] = torch.from_numpy(clusters.astype(np.float32))
         width = self.meta.table.array.shape[1] - 1
         anew = meta_head(self.groups.count, width, self.seed, "inceptionxml-lf/meta/free")
