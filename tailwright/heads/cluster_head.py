@@ -35,8 +35,12 @@ class ClusterHead(nn.Module):
 
     def forward(self, queries: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         """The loss of `queries` (batch, width); the labels of `targets` are clusters."""
+        return cluster_loss(*self.scored(queries), targets)
+
+    def scored(self, queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, width + 1) and (clusters, width + 1), whose products are the logits."""
         rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
-        return cluster_loss(rows, self.table(np.arange(len(self.table))), targets)
+        return rows, self.table(np.arange(len(self.table)))
 
 
 def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:

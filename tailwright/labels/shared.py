@@ -41,7 +41,7 @@ def annotations_of(
     return soft_annotations(shared_graph(in_order, graph, seed), threshold)
 
 
-def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:
+def shared_clusters(vectors: sparse.csr_array | np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
     """`balanced_clusters` of `vectors` (labels, columns)."""
     return shared(
         "label-clusters",
