@@ -14,7 +14,7 @@ from scipy import sparse
 from torch import nn
 
 from tailwright.data.batch_targets import BatchTargets, rows_of
-from tailwright.evaluation.ranking import TopK
+from tailwright.evaluation.ranking import TopK, top_k_of_scores
 from tailwright.heads.candidate_head import CandidateHead, CandidateLists
 from tailwright.heads.nearest import exact_top_k
 from tailwright.heads.shortlist import weighted_sum
@@ -79,6 +79,23 @@ def mean_probabilities(of_learners: Sequence[TopK], labels: int, k: int) -> TopK
     """The k best labels by the mean over learners of exp(score); what a learner lacks counts 0."""
     lists = [TopK(top.ids, np.where(top.ids >= 0, np.exp(top.scores), 0)) for top in of_learners]
     return weighted_sum(lists, [1 / len(lists)] * len(lists), labels, k)
+
+
+def traversed(top: TopK, graph: sparse.csr_array, k: int) -> TopK:
+    """Half of each row's probabilities, and half of what they give to their neighbours, as logarithms.
+
+    With P the probabilities exp(score) of a row's list and G the `graph`, 0.5 P + 0.5 (the k best of P G).
+    """
+    rows, outputs = len(top), graph.shape[0]
+    listed = top.ids >= 0
+    probabilities = np.where(listed, np.exp(top.scores), 0).astype(np.float32)
+    starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1))])
+    passed_on = sparse.csr_array((probabilities[listed], top.ids[listed], starts), (rows, outputs)) @ graph
+    near = top_k_of_scores(passed_on, k)
+    lists = [TopK(top.ids, probabilities), TopK(near.ids, np.where(near.ids >= 0, near.scores, 0))]
+    both = weighted_sum(lists, [0.5, 0.5], outputs, top.k + k)
+    scores = np.log(np.maximum(both.scores, np.finfo(np.float32).tiny))
+    return TopK(both.ids, np.where(both.ids >= 0, scores, -np.inf))
 
 
 class BeamHead(nn.Module):

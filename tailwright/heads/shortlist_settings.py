@@ -14,13 +14,19 @@ SearchMethod: TypeAlias = Literal["auto", "exact", "hnsw"]
 
 
 @dataclass(frozen=True)
-class SmoothingSettings(Settings):
-    """The label graph over which label vectors are smoothed before they are clustered."""
+class WalkSettings(Settings):
+    """The label graph, which random walks over the rows of labels make."""
 
     steps: int = setting(50, "hops of the random walk from each label", least=1)
     restart: float = setting(0.2, "probability that a hop starts at the label again", above=0, most=1)
     top: int = setting(10, "strongest edges kept for each label", least=1)
     head_cut: int = setting(500, "labels on more rows than this have no edge but to themselves", least=1)
+
+
+@dataclass(frozen=True)
+class SmoothingSettings(WalkSettings):
+    """The label graph over which label vectors are smoothed before they are clustered."""
+
     most_rows: int = setting(5000, "no smoothing where a label is on more rows than this: too dense", least=0)
 
 

@@ -52,7 +52,7 @@ class DecafSettings(Settings):
     )
     batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)
     clusters: PlainClusterSettings = setting(
-        PlainClusterSettings(32_768, 4.0, "all"), "the clusters of labels"
+        PlainClusterSettings(32_768, 3.5, "all"), "the clusters of labels"
     )
     surrogate: PhaseSettings = setting(
         PhaseSettings(20, 0.01, 10, 3.0), "the phase that trains word vectors for all learners"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import sparse
 from torch import nn
 
 from tailwright.data.corpus import Corpus
 from tailwright.encoders.residual import GatedResidual
+from tailwright.labels.surrogate_clusters import cluster_count
 from tailwright.models import models
 from tailwright.models.decaf import CARD, DecafSettings
 from tailwright.models.decaf.network import DecafNetwork, TextClassifier
 from tailwright.models.decaf.phases import LearnerTraining, SurrogateTraining
 from tailwright.models.shared.beam_model import FLOAT, BeamModel, learner_seed
 from tailwright.pretrained.word_vectors import word_vectors
+from tailwright.training.batches import BatchDrawer
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
 from tailwright.training.schedules import batch_for
@@ -31,7 +34,8 @@ class Decaf(BeamModel):
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         settings: DecafSettings = self.settings
         rows = self.read_rows(corpus, seed, work)
-        count = self.cluster_count(rows)
+        described = int(np.count_nonzero(self.described(rows)))
+        count = cluster_count(described, settings.clusters.count, settings.clusters.labels_each)
         need = memory_need(rows.matrix, rows.targets, count, settings)
         work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
         need.require("a smaller width (--set width=100) or a higher --set min_count needs less")
@@ -46,7 +50,18 @@ class Decaf(BeamModel):
             name, own_seed = f"learner-{number + 1}", learner_seed(seed, number)
             network = DecafNetwork(vectors, count, rows.data.labels, settings, own_seed)
             networks[name] = network
-            training = LearnerTraining(network, surrogate, rows, between, settings, name, own_seed, work)
+            training = LearnerTraining(
+                network,
+                surrogate,
+                rows,
+                BatchDrawer(rows.data, rows.mixes),
+                between,
+                settings,
+                name=name,
+                seed=own_seed,
+                clusters=count,
+                work=work,
+            )
             trainings.append(training)
             phases += training.phases()
         with torch_threads():

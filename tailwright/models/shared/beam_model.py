@@ -16,7 +16,6 @@ from tailwright.encoders.text_tower import TextTower
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.cluster_beam import BeamHead, mean_probabilities
 from tailwright.heads.shortlist import empty_lists
-from tailwright.labels.surrogate_clusters import cluster_count
 from tailwright.labels.vectors import unit_rows
 from tailwright.models import Model
 from tailwright.models.shared.bag_rows import BagRows, bag_rows, word_features
@@ -44,6 +43,16 @@ class BeamModel(Model):
     def new_residual(self) -> nn.Module:
         """The residual layer of a tower, whose weights are loaded."""
 
+    def towers(self, words: int) -> tuple[TextTower, TextTower]:
+        """Those for clusters and for labels, whose weights are loaded, over so many words."""
+        return self._tower(self._no_vectors(words)), self._tower(self._no_vectors(words))
+
+    def _no_vectors(self, words: int) -> EmbeddingBags:
+        return EmbeddingBags(np.zeros((words, self.settings.width), dtype=np.float32))
+
+    def _tower(self, words: EmbeddingBags) -> TextTower:
+        return TextTower(words, self.new_residual(), self.settings.dropout)
+
     def read_rows(self, corpus: Corpus, seed: int, work: Workplace) -> BagRows:
         """The training rows, and the features made of them."""
         with work.phase("features"):
@@ -51,12 +60,10 @@ class BeamModel(Model):
         mixes = self.batch_mixes(corpus, seed=seed, work=work)
         return bag_rows(corpus, self.features, matrix, label_matrix, mixes, self.watch)
 
-    def cluster_count(self, rows: BagRows) -> int:
-        """How many clusters there are of the labels that have rows or texts."""
+    def described(self, rows: BagRows) -> np.ndarray:
+        """(labels,) bool: the labels that have rows or texts, by which they are clustered."""
         carried = np.bincount(rows.targets.indices, minlength=rows.data.labels) > 0
-        described = int(np.count_nonzero(carried | (np.diff(rows.label_matrix.indptr) > 0)))
-        clusters = self.settings.clusters
-        return cluster_count(described, clusters.count, clusters.labels_each)
+        return carried | (np.diff(rows.label_matrix.indptr) > 0)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         rankings, beam = [empty_lists(0, k)], self.settings.beam.size
@@ -106,16 +113,9 @@ class BeamModel(Model):
             self.learners.append(learner.eval())
 
     def _untrained(self, clusters: int, cluster_of: np.ndarray) -> BeamLearner:
-        width, words = self.settings.width, len(self.features.vocabulary)
-
-        def tower() -> TextTower:
-            vectors = EmbeddingBags(np.zeros((words, width), dtype=np.float32))
-            return TextTower(vectors, self.new_residual(), self.settings.dropout)
-
-        def table(outputs: int) -> np.ndarray:
-            return np.zeros((outputs, width + 1), dtype=np.float32)
-
-        return BeamLearner(tower(), tower(), BeamHead(table(clusters), table(len(cluster_of)), cluster_of))
+        tables = [np.zeros((n, self.settings.width + 1), np.float32) for n in (clusters, len(cluster_of))]
+        head = BeamHead(tables[0], tables[1], cluster_of)
+        return BeamLearner(*self.towers(len(self.features.vocabulary)), head)
 
 
 def learner_seed(seed: int, learner: int) -> int:
