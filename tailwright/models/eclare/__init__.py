@@ -1,4 +1,4 @@
-"""ECLARE: classifiers made of a label's text, of its neighbours' texts in a label graph, and of a free vector.
+"""ECLARE: classifiers made of a label's text, of its neighbours' texts in a graph, and of a free vector.
 
 After the paper "ECLARE: Extreme Classification with Label Graph Correlations" and its published code. The
 label graph comes from random walks over the original training rows (`tailwright.labels.correlation`). A
@@ -83,10 +83,10 @@ class EclareSettings(Settings):
         PhaseSettings(20, 0.005, 10, 3.0), "the phase that trains word vectors for all learners"
     )
     meta: PhaseSettings = setting(
-        PhaseSettings(10, 0.004, 5, 3.0), "the phase that trains classifiers of clusters"
+        PhaseSettings(10, 0.004, 5, 5.0), "the phase that trains classifiers of clusters"
     )
     extreme: PhaseSettings = setting(
-        PhaseSettings(10, 0.004, 5, 3.0), "the phase that trains classifiers of labels"
+        PhaseSettings(10, 0.004, 5, 5.0), "the phase that trains classifiers of labels"
     )
     dropout: float = setting(0.2, "dropout in all phases", least=0, below=1)
     beam: EclareBeamSettings = setting(EclareBeamSettings(50), "the clusters that are kept of a text")
