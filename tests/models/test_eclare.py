@@ -33,7 +33,8 @@ SMALL = {"width": 8, "batch": 32, "surrogate.epochs": 1, "meta.epochs": 1, "extr
 QUICK = settings_from(EclareSettings, SMALL)
 # Enough steps for the classifiers of labels.
 TRAINED = settings_from(
-    EclareSettings, {"width": 32, "batch": 32, "extreme.rate": 0.02, "extreme.epochs": 15}
+    EclareSettings,
+    {"width": 32, "batch": 32, "extreme": {"epochs": 30, "rate": 0.02, "halve": 30, "raised": 5.0}},
 )
 
 
