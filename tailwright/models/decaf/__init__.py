@@ -50,7 +50,12 @@ class DecafSettings(Settings):
     learners: int = setting(
         1, "learners whose probabilities are averaged; the paper's tables have 3", least=1
     )
-    batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)
+    batch: int = setting(
+        255,
+        "rows a step, which makes all label vectors anew: more rows are faster; fewer if an epoch had under "
+        "64 steps, but at least 32",
+        least=1,
+    )
     clusters: PlainClusterSettings = setting(
         PlainClusterSettings(32_768, 3.5, "all"), "the clusters of labels"
     )

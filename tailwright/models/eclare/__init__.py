@@ -71,7 +71,12 @@ class EclareSettings(Settings):
     learners: int = setting(
         1, "learners whose probabilities are averaged; the paper's tables have 3", least=1
     )
-    batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)
+    batch: int = setting(
+        255,
+        "rows a step, which makes all label vectors anew: more rows are faster; fewer if an epoch had under "
+        "64 steps, but at least 32",
+        least=1,
+    )
     graph: WalkSettings = setting(WalkSettings(400, 0.8, 10, 500), "the label graph")
     similar: float = setting(
         0.0, "least cosine of the texts of two labels with an edge, once words are learnt", least=-1, most=1
