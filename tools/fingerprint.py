@@ -61,6 +61,7 @@ FROZEN = {**TOKENS, "frozen": True, "epochs": 12, "head_rate": 3e-2}
 SHARED_MLP = {"head": "shared-mlp", "layers": "24,12"}
 INCEPTION = {"epochs": 6, "batch": 32, "width": 64, "channels": 8, "top_clusters": 8}
 TWIN = {"epochs": 2, "batch": 128, "width": 64, "negatives": 256}
+BEAM = {"width": 48, "surrogate.epochs": 4, "meta.epochs": 4, "extreme.epochs": 4, "beam.size": 10}
 ASTEC = {
     "width": 48,
     "surrogate_epochs": 4,
@@ -90,6 +91,10 @@ CASES = {
         "astec", {**ASTEC, "learners": 2, "head_centroids": 3, "head_points": 20, "rerank": False}
     ),
     "astec, gandalf": Case("astec", ASTEC, ["gandalf"]),
+    "decaf": Case("decaf", BEAM),
+    "decaf, two learners, labelmix": Case("decaf", {**BEAM, "learners": 2}, ["labelmix"]),
+    "eclare": Case("eclare", BEAM),
+    "eclare, gandalf": Case("eclare", BEAM, ["gandalf"]),
     "attentionxml flat": Case("attentionxml", {**ATTENTION, "tree": "flat"}),
     "attentionxml tree": Case("attentionxml", {**ATTENTION, "tree": "tree", "max_leaf": 16, "beam": 5}),
     "attentionxml flat, gandalf": Case(

@@ -40,17 +40,17 @@ class ClusterHead(nn.Module):
 
         `logits` (batch, clusters), if given, is filled with what the loss is of.
         """
-        return cluster_loss(_with_ones(queries), self.table(np.arange(len(self.table))), targets, logits)
+        return cluster_loss(*self.scored(queries), targets, logits)
+
+    def scored(self, queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, width + 1) and (clusters, width + 1), whose products are the logits."""
+        rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+        return rows, self.table(np.arange(len(self.table)))
 
     @torch.no_grad()
     def logits(self, queries: torch.Tensor) -> torch.Tensor:
         """(batch, clusters), without a graph."""
-        return _with_ones(queries) @ self.table.weight.T
-
-
-def _with_ones(queries: torch.Tensor) -> torch.Tensor:
-    """(batch, width + 1): a column of ones for the biases."""
-    return torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
+        return queries @ self.table.weight[:, :-1].T + self.table.weight[:, -1]
 
 
 def cluster_loss(

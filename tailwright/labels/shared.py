@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
+from tailwright.data.dataset import Dataset
 from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.correlation import GraphSettings, correlation_graph
@@ -35,13 +36,18 @@ def annotations_of(
     corpus: Corpus, graph: GraphSettings, *, threshold: float, seed: int = 0
 ) -> sparse.csr_array:
     """`soft_annotations` of the correlation graph of the original training rows alone."""
-    rows = corpus.train.originals()
+    return soft_annotations(graph_of_originals(corpus.train, graph, seed), threshold)
+
+
+def graph_of_originals(train: Dataset, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
+    """The correlation graph of the original rows alone."""
+    rows = train.originals()
     # A walk draws rows by their place: the order of the file makes it independent of the order here.
     in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
-    return soft_annotations(shared_graph(in_order, graph, seed), threshold)
+    return shared_graph(in_order, graph, seed)
 
 
-def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:
+def shared_clusters(vectors: sparse.csr_array | np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
     """`balanced_clusters` of `vectors` (labels, columns)."""
     return shared(
         "label-clusters",

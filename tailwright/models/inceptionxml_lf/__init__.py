@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tailwright.encoders.settings import InceptionSettings, WordSettings
-from tailwright.heads.shortlist_settings import ClusterSettings, NeighbourSettings
+from tailwright.heads.shortlist_settings import ClusterSettings, WalkSettings
 from tailwright.models import ModelCard
 from tailwright.models.inceptionxml import CLUSTERS, WORDS, check_sequences
 from tailwright.settings import Settings, setting
@@ -48,7 +48,9 @@ class InceptionXmlLfSettings(Settings):
     words: WordSettings = setting(WORDS, "the words")
     inception: InceptionSettings = setting(InceptionSettings(), "the encoder")
     clusters: ClusterSettings = setting(CLUSTERS, "the clusters of labels of the first phase")
-    graph: NeighbourSettings = setting(NeighbourSettings(), "the label graph that neighbours come from")
+    graph: WalkSettings = setting(
+        WalkSettings(steps=400, restart=0.8), "the label graph that neighbours come from"
+    )
     top_clusters: int | None = setting(
         None,
         "clusters whose labels a text is scored against; none: as hold the root of all labels",

@@ -10,10 +10,13 @@ from scipy import sparse
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
 from tailwright.data.text.vocabulary import WordVocabulary
-from tailwright.heads.shortlist_settings import NeighbourSettings
+from tailwright.heads.shortlist_settings import WalkSettings
 from tailwright.labels import GraphSettings
-from tailwright.labels.shared import shared_graph
+from tailwright.labels.graph_texts import strongest, symmetric, with_self_edges
+from tailwright.labels.shared import graph_of_originals
 from tailwright.labels.vectors import unit_rows
+
+MOST_WORDS = 1000  # of a label's neighbours
 
 
 def label_words(corpus: Corpus, words: WordVocabulary, min_count: int) -> sparse.csr_array:
@@ -33,24 +36,9 @@ def label_words(corpus: Corpus, words: WordVocabulary, min_count: int) -> sparse
 
 
 def neighbour_words(
-    corpus: Corpus, texts: sparse.csr_array, graph: NeighbourSettings, seed: int
+    corpus: Corpus, texts: sparse.csr_array, graph: WalkSettings, seed: int
 ) -> sparse.csr_array:
     """(labels, ids) float32: the words of each label's neighbours, weighted by the symmetric label graph."""
-    rows = corpus.train.originals()
-    in_order = rows.targets[np.argsort(rows.origin.rows, kind="stable")]
     walk = GraphSettings(graph.steps, graph.restart, graph.top, graph.head_cut)
-    edges = symmetric(shared_graph(in_order, walk, seed))
-    return sparse.csr_array(edges @ texts, dtype=np.float32)
-
-
-def symmetric(edges: sparse.csr_array) -> sparse.csr_array:
-    """D^-1/2 A D'^-1/2, with D the sums of rows and D' those of columns; a row without edges is the identity.
-
-    >>> symmetric(sparse.csr_array([[3.0, 1.0], [0.0, 0.0]])).toarray().round(3).tolist()
-    [[0.866, 0.5], [0.0, 1.0]]
-    """
-    of_rows, of_columns = (np.asarray(edges.sum(axis=axis)).ravel() for axis in (1, 0))
-    left, right = (1 / np.sqrt(np.where(sums > 0, sums, 1)) for sums in (of_rows, of_columns))
-    alone = sparse.diags_array((of_rows == 0).astype(np.float32))
-    scaled = sparse.diags_array(left) @ edges @ sparse.diags_array(right)
-    return sparse.csr_array(scaled + alone, dtype=np.float32)
+    edges = symmetric(with_self_edges(graph_of_originals(corpus.train, walk, seed)))
+    return strongest(edges @ texts, MOST_WORDS)
