@@ -85,7 +85,7 @@ class Training:
     def step(self, number: int) -> None:
         rows = self.rows(number)
         with record_function("data"):
-            batch, targets = self.tokens.batch(rows), self.phase.targets(rows)
+            batch, targets = self.tokens.batch(rows), self.phase.draw.targets(rows)
         with drawing_from(batch_stream(0, self.phase.name, number, 0)):
             with record_function("encoder forward"):
                 encoded = self.network.encoder(batch)

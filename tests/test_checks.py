@@ -27,6 +27,7 @@ from tailwright.training.batches import BatchDrawer
 
 # Networks over tokens are checked with settings for so few rows, each in its own test file.
 OF_TOKENS = {"attentionxml", "la-roberta", "lightxml", "roberta", "xml-cnn"}
+OF_TOKENS |= {"inceptionxml", "inceptionxml-lf"}
 
 
 @pytest.mark.parametrize("name", [name for name in models.names() if name not in OF_TOKENS])

@@ -39,6 +39,8 @@ NAME = re.compile(r"^(?:# )?([a-z_]+) = ")
 # What keeps a training on a toy corpus short, by model.
 SMALL = {
     "astec": ["width=16", "surrogate.epochs=2", "extreme.epochs=2", "rerank.epochs=2"],
+    "decaf": ["width=16", "surrogate.epochs=2", "meta.epochs=2", "extreme.epochs=2"],
+    "eclare": ["width=16", "surrogate.epochs=2", "meta.epochs=2", "extreme.epochs=2"],
     "linear": ["trees=1"],
     "twin": ["width=16", "epochs=1"],
     "attentionxml": ["epochs=4", "batch=16", "width=16", "hidden=8", "vectors=random", "rate=0.02"],

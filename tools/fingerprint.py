@@ -59,7 +59,9 @@ ATTENTION = {**WORDS, "hidden": 16, "layers": "24", "average_from": 8}
 TOKENS = {"encoder": "tiny", "epochs": 4, "batch": 32, "max_tokens": 48, "rate": 1e-3, "head_rate": 3e-2}
 FROZEN = {**TOKENS, "frozen": True, "epochs": 12, "head_rate": 3e-2}
 SHARED_MLP = {"head": "shared-mlp", "layers": "24,12"}
+INCEPTION = {"epochs": 6, "batch": 32, "width": 64, "channels": 8, "top_clusters": 8}
 TWIN = {"epochs": 2, "batch": 128, "width": 64, "negatives": 256}
+BEAM = {"width": 48, "surrogate.epochs": 4, "meta.epochs": 4, "extreme.epochs": 4, "beam.size": 10}
 ASTEC = {
     "width": 48,
     "surrogate_epochs": 4,
@@ -89,12 +91,19 @@ CASES = {
         "astec", {**ASTEC, "learners": 2, "head_centroids": 3, "head_points": 20, "rerank": False}
     ),
     "astec, gandalf": Case("astec", ASTEC, ["gandalf"]),
+    "decaf": Case("decaf", BEAM),
+    "decaf, two learners, labelmix": Case("decaf", {**BEAM, "learners": 2}, ["labelmix"]),
+    "eclare": Case("eclare", BEAM),
+    "eclare, gandalf": Case("eclare", BEAM, ["gandalf"]),
     "attentionxml flat": Case("attentionxml", {**ATTENTION, "tree": "flat"}),
     "attentionxml tree": Case("attentionxml", {**ATTENTION, "tree": "tree", "max_leaf": 16, "beam": 5}),
     "attentionxml flat, gandalf": Case(
         "attentionxml", {**ATTENTION, "tree": "flat", "epochs": 2, "average_from": None}, ["gandalf"]
     ),
     "xml-cnn": Case("xml-cnn", {**WORDS, "filters": 16, "chunks": 4, "bottleneck": 32}),
+    "inceptionxml": Case("inceptionxml", INCEPTION),
+    "inceptionxml plain, labelmix": Case("inceptionxml", {**INCEPTION, "pipeline": "plain"}, ["labelmix"]),
+    "inceptionxml-lf": Case("inceptionxml-lf", {**INCEPTION, "free_epochs": 4}),
     "roberta frozen": Case("roberta", FROZEN),
     "roberta": Case("roberta", {**TOKENS, "start_labels": "texts"}),
     "roberta, head epochs": Case("roberta", {**TOKENS, "head_epochs": 2, "micro_batch": 12}),

@@ -93,6 +93,10 @@ class BatchTargets:
         starts = starts_of(self.rows[kept], len(self))
         return replace(self, starts=starts, labels=self.labels[kept], values=self.values[kept])
 
+    def binary(self) -> BatchTargets:
+        """The same with a target of 1 for all positives."""
+        return replace(self, values=np.ones_like(self.values))
+
     def among(self, labels: np.ndarray) -> BatchTargets:
         """The pairs of these labels (distinct, ascending), each label numbered by its place among them."""
         starts, places, kept = _places(self.starts, self.labels, labels)

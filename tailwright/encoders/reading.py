@@ -17,6 +17,7 @@ import torch
 from tailwright.data.text.sequences import TokenBatch, TokenRows
 from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.frozen_features import FrozenFeatures
+from tailwright.encoders.joined_tokens import TokenJoiner
 from tailwright.encoders.mixing import Mixing, mixed_at
 
 
@@ -50,10 +51,11 @@ class RowReader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TokenReader:
-    """Has the encoder read the rows."""
+    """Has the encoder read the rows, behind which the texts of `joiner` can stand."""
 
     encoder: TextEncoder
     tokens: TokenRows
+    joiner: TokenJoiner | None = None
 
     @property
     def lengths(self) -> np.ndarray:
@@ -64,6 +66,12 @@ class TokenReader:
         """Replacing tokens takes the gradient of their embeddings, so those must be a mix point too."""
         points = self.encoder.mix_points
         return ("tokens", *points) if "embeddings" in points else points
+
+    def batch(self, rows: np.ndarray, appended: np.ndarray) -> TokenBatch:
+        """The tokens of these rows, each with the text at `appended` (rows,) behind it, -1 for none."""
+        if self.joiner is None:
+            return self.tokens.batch(rows)
+        return self.joiner.batch(rows, appended)
 
     def __call__(self, rows: np.ndarray, mixing: Mixing | None = None) -> Encoded:
         return self.encoder(self.tokens.batch(rows), mixing)

@@ -52,6 +52,15 @@ class TextCnnSettings(Settings):
 
 
 @dataclass(frozen=True)
+class InceptionSettings(Settings):
+    """The size of `InceptionEncoder`."""
+
+    channels: int = setting(32, "channels of every convolution", least=1)
+    drop_words: float = setting(0.25, "dropout on word vectors", least=0, below=1)
+    drop_hidden: float = setting(0.25, "dropout on hidden layers", least=0, below=1)
+
+
+@dataclass(frozen=True)
 class TransformerSettings(Settings):
     """Which pretrained transformer reads the texts, and how it is trained with the head that stands on it."""
 

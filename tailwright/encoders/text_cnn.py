@@ -20,6 +20,7 @@ from torch.nn import functional
 from tailwright.data.text.sequences import TokenBatch
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.encoded import Encoded
+from tailwright.encoders.initial import start_xavier
 from tailwright.encoders.mixing import Mixing, mixed_at
 from tailwright.encoders.settings import TextCnnSettings
 from tailwright.encoders.words import WordEmbedding
@@ -49,7 +50,7 @@ class TextCnn(nn.Module):
         self.dropout = Dropout(settings.drop_hidden)
         random = stream(seed, "text-cnn")
         for layer in (*layers, self.hidden):
-            _start(layer, random)  # type: ignore[arg-type]
+            start_xavier(layer, random)  # type: ignore[arg-type]
 
     @property
     def device(self) -> torch.device:
@@ -92,13 +93,3 @@ def chunk_places(counts: np.ndarray, chunks: int) -> np.ndarray:
     ends = -(-(numbers + 1) * counts // chunks)
     steps = np.arange(int((ends - starts).max(initial=1)))
     return np.minimum(starts[:, :, None] + steps, ends[:, :, None] - 1)
-
-
-@torch.no_grad()
-def _start(layer: nn.Conv1d | nn.Linear, random: np.random.Generator) -> None:
-    """Xavier-uniform weights; the axes behind the second are a filter's words."""
-    shape = tuple(layer.weight.shape)
-    bound = np.float32((6 / ((shape[0] + shape[1]) * int(np.prod(shape[2:])))) ** 0.5)
-    layer.weight.copy_(torch.from_numpy(bound * (2 * random.random(shape, dtype=np.float32) - 1)))
-    assert layer.bias is not None
-    nn.init.zeros_(layer.bias)

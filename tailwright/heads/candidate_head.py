@@ -54,14 +54,22 @@ class CandidateHead(nn.Module):
 
     def scores(self, queries: np.ndarray, lists: np.ndarray) -> np.ndarray:
         """(rows, listed): the logits of the listed labels, minus infinity where a list is padded."""
-        listed = lists >= 0
-        starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1), dtype=np.int64)])
-        logits = np.empty(int(starts[-1]), dtype=np.float32)
         rows = np.concatenate([queries, np.ones((len(queries), 1), np.float32)], 1)
-        pair_scores(starts, lists[listed], rows, self.table.array, logits)
-        scores = np.full(lists.shape, -np.inf, dtype=np.float32)
-        scores[listed] = logits
-        return scores
+        return list_scores(rows, lists, self.table.array)
+
+
+def list_scores(rows: np.ndarray, lists: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """(rows, listed) float32: `rows` (rows, n) times the `table`'s (labels, n) of each row's list.
+
+    Minus infinity where a list is padded.
+    """
+    listed = lists >= 0
+    starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1), dtype=np.int64)])
+    logits = np.empty(int(starts[-1]), dtype=np.float32)
+    pair_scores(starts, lists[listed], rows, table, logits)
+    scores = np.full(lists.shape, -np.inf, dtype=np.float32)
+    scores[listed] = logits
+    return scores
 
 
 class CandidateDrawer:

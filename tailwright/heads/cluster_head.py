@@ -33,25 +33,47 @@ class ClusterHead(nn.Module):
         super().__init__()
         self.table = RowTable(table)
 
-    def forward(self, queries: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-        """The loss of `queries` (batch, width); the labels of `targets` are clusters."""
+    def forward(
+        self, queries: torch.Tensor, targets: BatchTargets, logits: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The loss of `queries` (batch, width); the labels of `targets` are clusters.
+
+        `logits` (batch, clusters), if given, is filled with what the loss is of.
+        """
+        return cluster_loss(*self.scored(queries), targets, logits)
+
+    def scored(self, queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, width + 1) and (clusters, width + 1), whose products are the logits."""
         rows = torch.cat([queries, queries.new_ones(len(queries), 1)], 1)
-        return cluster_loss(rows, self.table(np.arange(len(self.table))), targets)
+        return rows, self.table(np.arange(len(self.table)))
+
+    @torch.no_grad()
+    def logits(self, queries: torch.Tensor) -> torch.Tensor:
+        """(batch, clusters), without a graph."""
+        return queries @ self.table.weight[:, :-1].T + self.table.weight[:, -1]
 
 
-def cluster_loss(rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+def cluster_loss(
+    rows: torch.Tensor, table: torch.Tensor, targets: BatchTargets, filled: torch.Tensor | None = None
+) -> torch.Tensor:
     """The mean over all cells (batch, clusters) of the cell's weight times softplus(s) - t s.
 
     s = rows @ table.T are the logits: rows (batch, n), table (clusters, n). Ignored cells give neither loss
-    nor gradient.
+    nor gradient. `filled` (batch, clusters) takes the logits.
     """
-    loss: torch.Tensor = _ClusterLoss.apply(targets.learnt(), rows, table)  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = _ClusterLoss.apply(targets.learnt(), filled, rows, table)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _ClusterLoss(LossWithGradients):
     @staticmethod
-    def forward(context: Any, targets: BatchTargets, rows: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    def forward(
+        context: Any,
+        targets: BatchTargets,
+        filled: torch.Tensor | None,
+        rows: torch.Tensor,
+        table: torch.Tensor,
+    ) -> torch.Tensor:
         weights = torch.from_numpy(targets.weights)
         positives = _Cells.by_cluster(targets.rows, targets.labels)
         ignored = _Cells.by_cluster(targets.ignored_rows, targets.ignored)
@@ -65,6 +87,8 @@ class _ClusterLoss(LossWithGradients):
             block = table[start : start + CLUSTERS_A_BLOCK]
             learnt, silent = (cells.within(start, start + len(block)) for cells in (positives, ignored))
             logits = rows @ block.T  # (batch, block)
+            if filled is not None:
+                filled[:, start : start + len(block)] = logits
             at_positives = positives.rows[learnt], positives.clusters[learnt] - start
             at_ignored = ignored.rows[silent], ignored.clusters[silent] - start
             losses = functional.softplus(logits)

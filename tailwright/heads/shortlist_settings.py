@@ -14,19 +14,25 @@ SearchMethod: TypeAlias = Literal["auto", "exact", "hnsw"]
 
 
 @dataclass(frozen=True)
-class SmoothingSettings(Settings):
-    """The label graph over which label vectors are smoothed before they are clustered."""
+class WalkSettings(Settings):
+    """The label graph, which random walks over the rows of labels make."""
 
     steps: int = setting(50, "hops of the random walk from each label", least=1)
     restart: float = setting(0.2, "probability that a hop starts at the label again", above=0, most=1)
     top: int = setting(10, "strongest edges kept for each label", least=1)
     head_cut: int = setting(500, "labels on more rows than this have no edge but to themselves", least=1)
+
+
+@dataclass(frozen=True)
+class SmoothingSettings(WalkSettings):
+    """The label graph over which label vectors are smoothed before they are clustered."""
+
     most_rows: int = setting(5000, "no smoothing where a label is on more rows than this: too dense", least=0)
 
 
 @dataclass(frozen=True)
-class ClusterSettings(Settings):
-    """The clusters of labels that a surrogate task tells apart."""
+class PlainClusterSettings(Settings):
+    """Clusters of labels, made of label vectors as they are."""
 
     count: int = setting(65_536, "most clusters, rounded down to a power of two; 65,536 at most", least=1)
     labels_each: float = setting(
@@ -34,7 +40,24 @@ class ClusterSettings(Settings):
     )
     rows: Literal["original", "all"] = setting("original", "rows whose texts describe a label")
     targets: Literal["max", "binary"] = setting("max", "a cluster's target: the largest of its labels', or 1")
+
+
+@dataclass(frozen=True)
+class ClusterSettings(PlainClusterSettings):
+    """The clusters of labels that a surrogate task tells apart."""
+
     smoothing: SmoothingSettings = setting(SmoothingSettings(), "how label vectors are smoothed")
+
+
+@dataclass(frozen=True)
+class BeamSettings(Settings):
+    """The clusters that are kept of a text, and what rows learn of the labels in them."""
+
+    size: int = setting(200, "clusters kept of a text, the best ones, whose labels are scored", least=1)
+    missed: Literal["left out", "added"] = setting(
+        "left out", "positives that a row's clusters do not hold: without loss, or added to its labels"
+    )
+    targets: Literal["soft", "binary"] = setting("soft", "a label's target: as it is, or 1")
 
 
 @dataclass(frozen=True)

@@ -46,22 +46,6 @@ def soft_annotations(graph: sparse.csr_array, threshold: float = 0.1) -> sparse.
     return annotations
 
 
-def symmetric_graph(graph: sparse.csr_array) -> sparse.csr_array:
-    """The graph with A[l, m] over the root of (sum of row l x sum of column m), float32.
-
-    Before the division by the diagonal this makes an annotation A[l, m] / A[l, l] x sqrt(c[l] / c[m]) with c
-    the sums of columns: companions that everybody has get less, rare ones more.
-
-    >>> symmetric_graph(sparse.csr_array(np.array([[1.0, 3], [3, 13]]))).toarray().tolist()
-    [[0.25, 0.375], [0.375, 0.8125]]
-    """
-    matrix = sparse.csr_array(graph)
-    rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64) for axis in (1, 0))
-    scale = np.sqrt(rows[row_ids(matrix)] * columns[matrix.indices])
-    values = np.divide(matrix.data, scale, out=np.zeros(matrix.nnz), where=scale > 0)
-    return sparse.csr_array((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
 class Neighbour(NamedTuple):
     """An edge of a label: the other label's column, the weight, and the soft target (0: too weak)."""
 

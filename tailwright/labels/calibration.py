@@ -139,7 +139,7 @@ def held_out_evidence(
     corpus: Corpus, graph: GraphSettings, share: float, seed: int
 ) -> tuple[Evidence, Evidence]:
     """(own rows, shared rows): what a share of the original rows says about the graph of the others."""
-    rows = rows_in_order(corpus)
+    rows = rows_in_order(corpus.train)
     order = stream(seed, "calibration").permutation(len(rows))
     held_out = share_of(len(rows), share)
     seen, unseen = (rows.take(np.sort(part)) for part in (order[held_out:], order[:held_out]))

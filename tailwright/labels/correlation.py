@@ -30,6 +30,7 @@ import numpy as np
 from numba import get_num_threads
 from scipy import sparse
 
+from tailwright.data.pairs import row_ids
 from tailwright.errors import InputError
 from tailwright.kernels.label_graph import expected_visits, walk_labels
 from tailwright.progress import progress
@@ -176,3 +177,19 @@ def _structure(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) 
     # Copies: for read-only arrays numba would compile everything again.
     arrays = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int64)
     return sparse.csr_array((np.ones(len(indices), dtype=np.int8), *arrays), shape=shape)
+
+
+def symmetric_graph(graph: sparse.csr_array) -> sparse.csr_array:
+    """The graph with A[l, m] over the root of (sum of row l x sum of column m), float32.
+
+    Before the division by the diagonal this makes an annotation A[l, m] / A[l, l] x sqrt(c[l] / c[m]) with c
+    the sums of columns: companions that everybody has get less, rare ones more.
+
+    >>> symmetric_graph(sparse.csr_array(np.array([[1.0, 3], [3, 13]]))).toarray().tolist()
+    [[0.25, 0.375], [0.375, 0.8125]]
+    """
+    matrix = sparse.csr_array(graph)
+    rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64) for axis in (1, 0))
+    scale = np.sqrt(rows[row_ids(matrix)] * columns[matrix.indices])
+    values = np.divide(matrix.data, scale, out=np.zeros(matrix.nnz), where=scale > 0)
+    return sparse.csr_array((values.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -13,9 +13,9 @@ from scipy import sparse
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.labels.annotations import soft_annotations, symmetric_graph
+from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
-from tailwright.labels.correlation import GraphSettings, correlation_graph
+from tailwright.labels.correlation import GraphSettings, correlation_graph, symmetric_graph
 from tailwright.labels.tree import LabelTree, TreeShape, label_tree
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
@@ -45,20 +45,25 @@ def annotations_of(
     seed: int = 0,
 ) -> sparse.csr_array:
     """`soft_annotations` of the correlation graph of the original training rows alone."""
-    made = shared_graph(rows_in_order(corpus).targets, graph, seed)
+    made = graph_of_originals(corpus.train, graph, seed)
     return soft_annotations(symmetric_graph(made) if normalisation == "symmetric" else made, threshold)
 
 
-def rows_in_order(corpus: Corpus) -> Dataset:
-    """The original training rows in the order of their file.
+def graph_of_originals(train: Dataset, graph: GraphSettings, seed: int = 0) -> sparse.csr_array:
+    """The correlation graph of the original rows alone."""
+    return shared_graph(rows_in_order(train).targets, graph, seed)
+
+
+def rows_in_order(train: Dataset) -> Dataset:
+    """The original rows in the order of their file.
 
     A walk draws rows by their place, and this makes it independent of the order in the corpus.
     """
-    rows = corpus.train.originals()
+    rows = train.originals()
     return rows.take(np.argsort(rows.origin.rows, kind="stable"))
 
 
-def shared_clusters(vectors: sparse.csr_array, clusters: int, *, seed: int) -> np.ndarray:
+def shared_clusters(vectors: sparse.csr_array | np.ndarray, clusters: int, *, seed: int) -> np.ndarray:
     """`balanced_clusters` of `vectors` (labels, columns)."""
     return shared(
         "label-clusters",

@@ -46,10 +46,16 @@ def label_vectors(
     return sparse.csr_array((shares + alone) @ vectors, dtype=np.float32)
 
 
-def label_clusters(vectors: sparse.csr_array, clusters: int, seed: int) -> np.ndarray:
+def label_clusters(vectors: sparse.csr_array | np.ndarray, clusters: int, seed: int) -> np.ndarray:
     """(labels,) int32: the cluster of each label, -1 for a label without a vector."""
     cluster_of = np.full(vectors.shape[0], -1, dtype=np.int32)
-    described = np.flatnonzero(np.diff(vectors.indptr) > 0)
+    described = described_labels(vectors)
     if len(described):
         cluster_of[described] = shared_clusters(vectors[described], clusters, seed=seed)
     return cluster_of
+
+
+def described_labels(vectors: sparse.csr_array | np.ndarray) -> np.ndarray:
+    """The labels that have a vector."""
+    filled = vectors.any(axis=1) if isinstance(vectors, np.ndarray) else np.diff(vectors.indptr) > 0
+    return np.flatnonzero(filled)

@@ -111,7 +111,7 @@ def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: i
 
     def trained() -> Arrays:
         _run_phase(phase, run, seed, work)
-        return {name: array.copy() for name, array in weights_of(run.network, run.optimisers.rates).items()}
+        return {name: array.copy() for name, array in weights_of(run.network, run.optimisers.changed).items()}
 
     weights = shared(
         "trained-phase",
@@ -183,7 +183,7 @@ def _judge(phase: Phase, run: RunState) -> float | None:
     """Validate the weights as they are, and keep the best."""
     quality = current_team().told(phase.validate)
     if quality is not None and run.place.judged(quality):
-        run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.rates).items()}
+        run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.changed).items()}
     return quality
 
 

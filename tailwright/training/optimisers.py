@@ -47,11 +47,15 @@ class Optimisers:
         self.loss_scale = LossScale(active=plan.precision == "mixed" and on_cuda)
         self._collected: dict[str, list[RowGradient]] = {name: [] for name in self.tables}
         # Dropout layers and such have no parameters; a child that has some and learns none is frozen.
-        self._learning = [
-            child
+        learning = {
+            name: child
             for name, child in network.named_children()
             if next(child.parameters(), None) is None or any(n.startswith(f"{name}.") for n in self.rates)
-        ]
+        }
+        self._learning = list(learning.values())
+        # What is trained, and what learning children keep beside it, such as batch statistics.
+        buffers = [f"{name}.{n}" for name, child in learning.items() for n, _ in child.named_buffers()]
+        self.changed = {*self.rates, *buffers}
 
     def _dense(self, parameter: torch.Tensor, decay: float) -> DenseAdam | FixedRateAdafactor:
         if self.plan.optimiser == "adamw":

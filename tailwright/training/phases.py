@@ -96,10 +96,14 @@ class Phase(ABC):
         validate: Callable[[], float] | None = None,
         watch: Callable[[], Mapping[str, float]] = dict,
         key: Callable[[], str] | None = None,
+        begin: Callable[[], None] | None = None,
     ) -> None:
-        """`key` digests all that the phase's weights depend on; trainings that share work run it once."""
+        """`key` digests all that the phase's weights depend on; trainings that share work run it once.
+
+        `begin` sets weights before the first epoch, from those that earlier phases ended with.
+        """
         self.name, self.rows, self.plan, self.key = name, rows, plan, key
-        self._validate, self._watch = validate, watch
+        self._validate, self._watch, self._begin = validate, watch, begin
 
     @property
     def batches(self) -> int:
@@ -111,6 +115,8 @@ class Phase(ABC):
 
         It may be computed from the weights as they are when the epoch starts, so checkpoints keep it.
         """
+        if epoch == 0 and self._begin is not None:
+            self._begin()
         return {"order": epoch_order(self.rows, seed, self.name, epoch)}
 
     @abstractmethod

@@ -11,11 +11,12 @@ from typing import Literal
 
 from tailwright.settings import Settings, setting
 
-Shape = Literal["constant", "linear", "cosine", "step"]
+Shape = Literal["constant", "linear", "cosine", "step", "one-cycle"]
 
 STEPS_AN_EPOCH = 64  # at least, where there are enough rows
 SMALLEST_BATCH = 32
 PAPER_STEPS = 1157  # of an epoch over the 294,805 rows that the default rates are for
+ONE_CYCLE = (0.1, 1e-5)  # the first and the last factor of a one-cycle schedule
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Schedule(Settings):
     | linear | falls to 0 at the last step |
     | cosine | falls to 0 along half a cosine |
     | step | multiplied by `drop` at each of the shares in `milestones` |
+    | one-cycle | falls to 1 / 100,000 along half a cosine, as it rose from 1 / 10 in the warm-up |
 
     >>> Schedule("linear", warmup=0.1).factor(55, 100)
     0.5
@@ -43,6 +45,8 @@ class Schedule(Settings):
     def factor(self, step: int, steps: int) -> float:
         """The factor at step 0..steps-1."""
         warm = self.warmup * steps
+        if self.shape == "one-cycle":
+            return _one_cycle(step, steps, warm)
         if step < warm:
             return (step + 1) / (math.floor(warm) + 1)
         done = (step - warm) / max(steps - warm, 1)
@@ -53,6 +57,16 @@ class Schedule(Settings):
         if self.shape == "step":
             return self.drop ** sum(step >= share * steps for share in self.milestones)
         return 1.0
+
+
+def _one_cycle(step: int, steps: int, warm: float) -> float:
+    """The factor of torch's `OneCycleLR` (Smith and Topin 2017) that rises for `warm` of the steps."""
+    first, last = ONE_CYCLE
+    top = warm - 1  # the step at which the factor is 1
+    if step <= top:
+        return 1 + (first - 1) / 2 * (1 + math.cos(math.pi * step / top)) if top > 0 else 1.0
+    done = (step - top) / max(steps - 1 - top, 1)
+    return last + (1 - last) / 2 * (1 + math.cos(math.pi * min(done, 1)))
 
 
 @dataclass(frozen=True)

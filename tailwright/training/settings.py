@@ -19,7 +19,7 @@ class TrainingSettings(Settings):
     micro_batch: int | None = setting(
         None, "rows of a batch that are computed at a time, for less memory; none: all", least=1
     )
-    schedule: Literal["constant", "linear", "cosine", "step"] = setting(
+    schedule: Literal["constant", "linear", "cosine", "step", "one-cycle"] = setting(
         "constant", "shape of the learning rate over the steps"
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", least=0, below=1)

@@ -10,7 +10,13 @@ import torch
 from torch.nn import functional
 
 from tailwright.encoders.dropout import drawing_from, kept_cells
-from tailwright.encoders.residual import SpectralLinear, SpectralResidual
+from tailwright.encoders.residual import (
+    GatedResidual,
+    ScaledResidual,
+    SpectralLinear,
+    SpectralMap,
+    SpectralResidual,
+)
 from tailwright.streams import stream
 
 
@@ -27,7 +33,8 @@ def test_a_new_layer_adds_the_positive_part_whatever_its_vectors_are():
     x = rows(5, 8)
     for seed in range(3):
         layer = SpectralResidual(8, 0.5, seed, "layer")
-        torch.testing.assert_close(layer.linear(x).detach(), x)
+        torch.testing.assert_close(layer.linear.eval()(x).detach(), x)
+        torch.testing.assert_close(layer.linear.train()(x).detach(), x)
         np.testing.assert_allclose(layer.eval()(x).detach(), x + functional.relu(x), rtol=1e-5)
 
 
@@ -75,3 +82,40 @@ def test_dropout_is_on_the_branch_alone_and_drawn_from_the_batch():
     kept = kept_cells(np.random.default_rng(4), (30, 8), 0.5)
     assert 0.2 < float((kept == 0).float().mean()) < 0.8
     torch.testing.assert_close(found, x + kept * functional.relu(x))
+
+
+def test_a_new_gated_layer_counts_its_branch_and_its_input_half():
+    x = rows(5, 8)
+    expected = (functional.relu(x) + x) / 2
+    torch.testing.assert_close(GatedResidual(8, 0.5, 0, "layer").eval()(x).detach(), expected)
+
+
+def test_a_new_scaled_layer_adds_the_positive_part():
+    x = rows(5, 8)
+    torch.testing.assert_close(ScaledResidual(8, 0.5, 0, "layer").eval()(x).detach(), x + functional.relu(x))
+
+
+@pytest.mark.parametrize("kind", [GatedResidual, ScaledResidual])
+def test_dropout_of_the_branch_comes_before_its_linear_layer(kind):
+    x, layer = rows(30, 8), kind(8, 0.5, 0, "layer")
+    with_weight(layer.linear, rows(8, 8))
+    with drawing_from(np.random.default_rng(4)):
+        found = layer(x).detach()
+    kept = kept_cells(np.random.default_rng(4), (30, 8), 0.5)
+    branch = (kept * functional.relu(x)) @ layer.linear.normalised().detach().T
+    expected = (branch + x) / 2 if kind is GatedResidual else x + branch
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_map_between_widths_is_torchs_own_spectral_norm():
+    x, mine = rows(4, 5), SpectralMap(5, 3, 0, "map")
+    linear = torch.nn.Linear(5, 3)
+    linear.weight.data[:], linear.bias.data[:] = mine.weight.detach(), 0
+    theirs = torch.nn.utils.parametrizations.spectral_norm(linear)
+    norm = theirs.parametrizations.weight[0]
+    norm._u.data[:], norm._v.data[:] = mine.left, mine.right
+    found, expected = mine(x), theirs(x)
+    torch.testing.assert_close(found, expected)
+    found.square().sum().backward()
+    expected.square().sum().backward()
+    torch.testing.assert_close(mine.weight.grad, theirs.parametrizations.weight.original.grad)

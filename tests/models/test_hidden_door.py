@@ -30,12 +30,14 @@ WORDS = {**LEARNING, "width": 8, "rate": 3e-3}
 LSTM = {**WORDS, "hidden": 4, "layers": (6,)}
 ENCODED = {**LEARNING, "rate": 1e-3, "head_rate": 1e-2}
 SHARED = {**ENCODED, "head": "shared-mlp", "layers": (8, 4)}
+INCEPTION = {**LEARNING, "width": 64, "channels": 4, "max_length": 8, "labels_each": 2, "top_clusters": 2}
 AFTER = {"output"}  # what is left of the encoder's points where it is frozen
 TOKENS = {"tokens", "embeddings", "layer-1", "layer-2", "layer-3", "layer-4", "output"}
 
 # (model, settings, mix points) by name.
 CASES = {
     "xml-cnn": ("xml-cnn", {**WORDS, "filters": 8, "bottleneck": 16}, {"tokens", "embeddings", "output"}),
+    "inceptionxml": ("inceptionxml", INCEPTION, {"tokens", "embeddings", "layer-1", "output"}),
     "attentionxml flat": (
         "attentionxml",
         {**LSTM, "tree": "flat"},

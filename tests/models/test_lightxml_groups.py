@@ -17,15 +17,10 @@ from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.encoded import Encoded
+from tailwright.heads.label_groups import LabelGroups, both_log_odds
 from tailwright.labels.vectors import taught_pairs
 from tailwright.models.lightxml import LightXmlSettings
-from tailwright.models.lightxml.network import (
-    GroupedHead,
-    LabelGroups,
-    both_log_odds,
-    group_count,
-    label_groups,
-)
+from tailwright.models.lightxml.network import GroupedHead, group_count, label_groups
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.streams import stream
 

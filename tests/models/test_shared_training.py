@@ -24,11 +24,13 @@ SMALL = {
         "rerank.epochs": 1,
         "shortlist.points": 3,
     },
+    "eclare": {"width": 8, "surrogate.epochs": 1, "meta.epochs": 1, "extreme.epochs": 1},
     "linear": {"trees": 2, "cluster_size": 2, "branching": 2},
     "twin": {"width": 8, "epochs": 1},
 }
 KINDS = {
     ("astec", "gandalf"): {"label-graph", "label-clusters", "rows"},
+    ("eclare", "gandalf"): {"label-graph", "label-clusters", "rows"},
     ("linear", "gandalf"): {"label-graph", "label-tree", "rows"},
     ("twin", "gandalf"): {"label-graph", "subwords", "rows"},
     ("twin", "labelmix"): {"label-graph", "subwords"},

@@ -19,10 +19,12 @@ SMALL = {
         "rerank.epochs": 1,
         "shortlist.points": 3,
     },
+    "decaf": {"width": 8, "learners": 2, "surrogate.epochs": 1, "meta.epochs": 1, "extreme.epochs": 1},
+    "eclare": {"width": 8, "surrogate.epochs": 1, "meta.epochs": 1, "extreme.epochs": 1},
     "twin": {"width": 8, "epochs": 1},
     "attentionxml": {"width": 8, "hidden": 4, "layers": (6,), "epochs": 1, "tree": "flat"},
 }
-WIDTH = {"astec": 16, "twin": 8, "attentionxml": 8}
+WIDTH = {"astec": 16, "decaf": 16, "eclare": 8, "twin": 8, "attentionxml": 8}
 
 
 @pytest.mark.parametrize("model", SMALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tailwright.training.schedules import Schedule
 
@@ -35,7 +36,7 @@ def test_steps_fall_at_the_milestones():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"shape": "zigzag"}, "shape must be one of constant, linear, cosine, step, got 'zigzag'"),
+        ({"shape": "zigzag"}, "shape must be one of constant, linear, cosine, step, one-cycle, got 'zigzag'"),
         ({"warmup": 1.0}, r"warmup must be in \[0, 1\), got 1.0"),
         ({"milestones": (0.5, 1.5)}, r"milestones must be in \(0, 1\)"),
         ({"drop": 0}, r"drop must be in \(0, 1\], got 0"),
@@ -44,3 +45,24 @@ def test_steps_fall_at_the_milestones():
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         Schedule(**settings)
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(50, 0.33), (7, 0.3), (100, 0.5)])
+def test_one_cycle_is_that_of_torch(steps, warmup):
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.SGD([parameter], lr=1.0)
+    theirs = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, 1.0, steps, pct_start=warmup, div_factor=10, final_div_factor=1e4
+    )
+    for step in range(steps):
+        mine = Schedule("one-cycle", warmup=warmup).factor(step, steps)
+        assert mine == pytest.approx(theirs.get_last_lr()[0], rel=1e-9)
+        optimiser.step()
+        if step + 1 < steps:
+            theirs.step()
+
+
+def test_one_cycle_has_a_factor_for_few_steps():
+    for steps in (1, 2, 3):
+        factors = [Schedule("one-cycle", warmup=0.33).factor(step, steps) for step in range(steps)]
+        assert all(0 < factor <= 1 for factor in factors)

@@ -11,9 +11,8 @@ from scipy import sparse
 from torch import nn
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
+from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.bags import Bags
-from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.shortlist import Shortlister, empty_lists, weighted_sum
 from tailwright.labels.surrogate_clusters import cluster_count
@@ -21,7 +20,8 @@ from tailwright.labels.vectors import unit_rows
 from tailwright.models import Model, models
 from tailwright.models.astec import CARD, AstecSettings
 from tailwright.models.astec.network import AstecNetwork
-from tailwright.models.astec.phases import AstecRows, LearnerTraining
+from tailwright.models.astec.phases import LearnerTraining
+from tailwright.models.shared.bag_rows import BagRows, bag_rows, word_features
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.pretrained.word_vectors import word_vectors
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -92,21 +92,11 @@ class Astec(Model):
             shortlister = Shortlister(vectors, self.targets, self.settings.shortlist, seed)
             self.learners.append(AstecLearner(network, shortlister))
 
-    def _rows(self, corpus: Corpus, seed: int, work: Workplace) -> AstecRows:
-        """The rows that have words, labels and weight, as all learners read them."""
+    def _rows(self, corpus: Corpus, seed: int, work: Workplace) -> BagRows:
         with work.phase("features"):
-            # Label texts too: a mix may append them to rows, and their words then need vectors.
-            texts = pa.concat_arrays([corpus.train.texts, corpus.labels.texts])
-            settings = TfIdfSettings(min_count=self.settings.min_count)
-            self.features, every = TfIdf.fit_transform(texts, settings)
-            matrix, label_matrix = every[: len(corpus.train)], every[len(corpus.train) :]
-            targets = corpus.train.weighted_targets()
-            kept = np.flatnonzero((np.diff(matrix.indptr) > 0) & (np.diff(targets.indptr) > 0))
-            data, matrix, targets = corpus.train.take(kept), matrix[kept], targets[kept]
+            self.features, matrix, label_matrix = word_features(corpus, self.settings.min_count)
         mixes = self.batch_mixes(corpus, seed=seed, work=work)
-        kinds = np.array([0, len(self.features.vocabulary)], dtype=np.int64)
-        joiner = BagJoiner(Bags.of(matrix), Bags.of(label_matrix), self.features.idf, kinds)
-        return AstecRows(data, matrix, joiner, targets, mixes, self._bags, self.watch)
+        return bag_rows(corpus, self.features, matrix, label_matrix, mixes, self.watch)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         return self.predict_besides(texts, k, None)

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import torch
-from scipy import sparse
 
-from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import stack_pairs
-from tailwright.encoders.bags import Bags
-from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateDrawer, CandidateHead
-from tailwright.heads.cluster_head import ClusterHead
 from tailwright.heads.shortlist import Shortlister
 from tailwright.labels import GraphSettings
 from tailwright.labels.surrogate_clusters import label_clusters, label_vectors
 from tailwright.models.astec import AstecSettings
 from tailwright.models.astec.network import ROWS_A_BLOCK, AstecNetwork, Classifier
-from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
+from tailwright.models.shared.bag_rows import BagRows
+from tailwright.training.batches import BatchDrawer, DrawnBatch
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.schedules import PhaseSettings, batch_for
-from tailwright.training.shortlist_phases import CandidatePhase, ClusterPhase, Encode, Intermediates
+from tailwright.training.schedules import PhaseSettings
+from tailwright.training.shortlist_phases import (
+    CandidatePhase,
+    ClusterPhase,
+    Encode,
+    Intermediates,
+    phase_plan,
+)
 from tailwright.training.watch import Answer, Watch
-
-
-@dataclass(frozen=True, eq=False)
-class AstecRows:
-    """What all learners train on: rows that have words and labels."""
-
-    data: Dataset
-    matrix: sparse.csr_array  # (rows, words) TF-IDF
-    texts: BagJoiner
-    targets: sparse.csr_array  # (rows, labels): learnt targets times their weight
-    mixes: Sequence[BatchMix]
-    read: Callable[[pa.LargeStringArray], Bags]
-    watch: Mapping[str, Dataset]
 
 
 class LearnerTraining:
     """One learner in training. It can be watched from the extreme phase on, when labels have scores."""
 
     def __init__(
-        self, network: AstecNetwork, rows: AstecRows, between: Intermediates, name: str, seed: int
+        self, network: AstecNetwork, rows: BagRows, between: Intermediates, name: str, seed: int
     ) -> None:
         self.network, self.rows, self.name, self.seed = network, rows, name, seed
         self.settings: AstecSettings = network.settings
@@ -64,9 +52,9 @@ class LearnerTraining:
                 f"{self.name} surrogate",
                 self._plan(settings.surrogate, "encoder", "surrogate"),
                 mixed,
-                self._encode(network.surrogate),
-                network.surrogate.head,
+                self._score_clusters,
                 self.clusters,
+                len(network.surrogate.head.table),
                 binary=settings.clusters.targets == "binary",
             ),
             CandidatePhase(
@@ -97,17 +85,20 @@ class LearnerTraining:
         return phases
 
     def _plan(self, phase: PhaseSettings, *modules: str) -> Plan:
-        rows = len(self.rows.data)
-        batch = batch_for(rows, self.settings.batch)
-        rates = dict.fromkeys((f"{self.name}.{module}" for module in modules), phase.rate_for(rows, batch))
-        return Plan(phase.epochs, batch, rates, phase.schedule())
+        names = [f"{self.name}.{module}" for module in modules]
+        return phase_plan(phase, len(self.rows.data), self.settings.batch, *names)
 
     def _candidates(self, size: int, random: int) -> CandidateDrawer:
         carried = np.flatnonzero(self.rows.targets.sum(axis=0) > 0)
         positives = self.settings.candidates.positives
         return CandidateDrawer(carried, self.rows.data.labels, size=size, positives=positives, random=random)
 
-    def _encode(self, classifier: Classifier[ClusterHead] | Classifier[CandidateHead]) -> Encode:
+    def _score_clusters(self, batch: DrawnBatch, _: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        surrogate = self.network.surrogate
+        assert surrogate is not None
+        return surrogate.head.scored(surrogate(self.rows.texts.take(batch.rows, batch.appended)))
+
+    def _encode(self, classifier: Classifier[CandidateHead]) -> Encode:
         return lambda batch: classifier(self.rows.texts.take(batch.rows, batch.appended))
 
     def _encode_frozen(self, batch: DrawnBatch) -> torch.Tensor:

@@ -26,6 +26,7 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.models.attentionxml.network import TreeNetwork, Truth, level_name
 from tailwright.models.shared.token_network import ranked
 from tailwright.models.shared.token_phase import TokenPhase
+from tailwright.training.batches import DrawnBatch
 from tailwright.training.hidden_door import HiddenDoor, Stretch
 from tailwright.training.phases import Plan
 from tailwright.training.weights import Arrays
@@ -91,15 +92,15 @@ class LevelPhase(TokenPhase):
         return super().prepare(epoch, seed)
 
     def loss_of_pass(
-        self, rows: np.ndarray, targets: BatchTargets, mixing: Mixing | None, random: np.random.Generator
+        self, batch: DrawnBatch, mixing: Mixing | None, random: np.random.Generator
     ) -> torch.Tensor:
         if self.number == 0:
-            return super().loss_of_pass(rows, targets, mixing, random)
-        parents = self.parents(rows)
-        encoded, learnt = self.read(rows, targets, mixing, random)
+            return super().loss_of_pass(batch, mixing, random)
+        parents = self.parents(batch.rows)
+        encoded, learnt = self.read(batch, mixing, random)
         nodes, _ = self.tree.nodes_below(self.number, parents)
-        candidates = filled(nodes, self.targets.labels, random)
-        if learnt is not targets:
+        candidates = filled(nodes, self.draw.targets.labels, random)
+        if learnt is not batch.targets:
             candidates = with_positives(candidates, learnt)
         loss: torch.Tensor = self.network(encoded, learnt, candidates=candidates, mixing=mixing)
         return loss

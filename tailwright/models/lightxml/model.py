@@ -12,9 +12,10 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.errors import InputError
 from tailwright.heads.dense import DenseHead, Start
+from tailwright.heads.label_groups import LabelGroups
 from tailwright.models import Model, models
 from tailwright.models.lightxml import CARD, LightXmlSettings, RetrainingSettings
-from tailwright.models.lightxml.network import GroupedHead, LabelGroups, label_groups
+from tailwright.models.lightxml.network import GroupedHead, label_groups
 from tailwright.models.lightxml.retraining import retraining_stage
 from tailwright.models.shared.f0 import fitted_f0, makers
 from tailwright.models.shared.start import start_biases

@@ -1,4 +1,4 @@
-"""`GroupedHead`: LightXML's groups of labels, and its two heads on one feature.
+"""`GroupedHead`: how LightXML groups labels, and its two heads on one feature.
 
 Labels that stand on similar rows share a group; groups are equal in size up to one label. A label that no row
 teaches is in no group: there is nothing that would find it.
@@ -24,10 +24,10 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.mixing import Mixing
-from tailwright.evaluation.ranking import TopK, top_k_of_scores
+from tailwright.evaluation.ranking import TopK
 from tailwright.heads.dense import DenseHead
 from tailwright.heads.initial import fan_in_uniform
-from tailwright.heads.shortlist import empty_lists
+from tailwright.heads.label_groups import LabelGroups
 from tailwright.labels.shared import shared_clusters
 from tailwright.labels.vectors import pifa, taught_pairs
 from tailwright.models.lightxml import LightXmlSettings
@@ -60,43 +60,6 @@ def label_groups(train: Dataset, top: int, largest: int | None, seed: int) -> np
         vectors = pifa(pairs, TfIdf.fit_transform(train.texts)[1])[taught]
         group_of[taught] = shared_clusters(vectors, group_count(len(taught), top, largest), seed=seed)
     return group_of
-
-
-class LabelGroups:
-    """Which labels are in which group: `of_label` (labels,) int32, -1 for none; groups are 0, 1, 2, ..."""
-
-    def __init__(self, of_label: np.ndarray) -> None:
-        if of_label.dtype != np.int32 or of_label.ndim != 1 or of_label.min(initial=0) < -1:
-            raise ValueError("of_label must be int32 numbers of groups, or -1")
-        sizes = np.bincount(of_label[of_label >= 0])
-        if not sizes.all():
-            raise ValueError(f"group {int(np.argmin(sizes))} has no label")
-        self.of_label, self.count = of_label, len(sizes)
-        # (groups + 1, largest): the last line is what group -1 has, nothing.
-        self.members = np.full((len(sizes) + 1, int(sizes.max(initial=0))), -1, dtype=np.int32)
-        grouped = np.flatnonzero(of_label >= 0)
-        order = grouped[np.argsort(of_label[grouped], kind="stable")]
-        places = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        self.members[of_label[order], places] = order
-
-    def chosen(self, scores: np.ndarray, top: int, truth: BatchTargets | None = None) -> np.ndarray:
-        """(batch, width) int32: the groups that each row is matched with, given scores (batch, groups).
-
-        Those that are true, all of them, and the best others until there are `top`; -1 for none.
-        """
-        size = np.full(len(scores), top)
-        if truth is not None:
-            scores = scores.copy()
-            scores[truth.rows, truth.labels] = np.inf
-            size = np.maximum(size, np.diff(truth.starts))
-        width = int(min(size.max(initial=1), max(self.count, 1)))
-        best = top_k_of_scores(scores, width).ids
-        return np.where(np.arange(width) < size[:, None], best, -1)
-
-    def lists(self, chosen: np.ndarray) -> np.ndarray:
-        """(batch, width) int64: the labels of the chosen groups (batch, some), -1 for none."""
-        width = chosen.shape[1] * self.members.shape[1]
-        return self.members[chosen].reshape(len(chosen), width).astype(np.int64)
 
 
 class GroupedHead(nn.Module):
@@ -136,16 +99,9 @@ class GroupedHead(nn.Module):
     def top_k(self, encoded: Encoded, k: int) -> TopK:
         """The k best labels of each text with their log-odds, at most `kept`."""
         groups, recalled = self.groups, self._recalled(encoded)
-        # By ascending label, so that of equal scores the smaller label comes first.
-        lists = np.sort(groups.lists(groups.chosen(recalled, self.settings.top_groups)), axis=1)
+        lists = groups.best_lists(recalled, self.settings.top_groups)
         scores = self.ranker.logits(self._hidden(encoded), lists).cpu().numpy()
-        of_groups = np.take_along_axis(recalled, groups.of_label[lists].astype(np.int64), axis=1)
-        best = top_k_of_scores(both_log_odds(scores, of_groups), min(k, self.settings.kept))
-        top, named = empty_lists(len(lists), k), best.ids >= 0
-        rows, places = np.nonzero(named)
-        top.ids[rows, places] = lists[rows, best.ids[named]]
-        top.scores[rows, places] = best.scores[named]
-        return top
+        return groups.ranked(recalled, lists, scores, k, self.settings.kept)
 
     def _recalled(self, encoded: Encoded) -> np.ndarray:
         """(batch, groups) log-odds, without a graph."""
@@ -154,16 +110,3 @@ class GroupedHead(nn.Module):
 
     def _hidden(self, encoded: Encoded) -> Encoded:
         return Encoded(self.bottleneck(encoded.states), None)
-
-
-def both_log_odds(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The log-odds, float64, of two events both happening, from the log-odds of each.
-
-    With probabilities p and q, 1 / pq - 1 is (1 - p) / p + (1 - q) / q + their product. Probabilities
-    themselves would round to 0 and 1, and different labels to equal ones.
-
-    >>> both_log_odds(np.array([0.0, 800.0]), np.array([0.0, 700.0])).round(3).tolist()
-    [-1.099, 700.0]
-    """
-    one, other = -np.asarray(one, np.float64), -np.asarray(other, np.float64)
-    return -np.logaddexp(np.logaddexp(one, other), one + other)

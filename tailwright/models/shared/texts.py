@@ -70,7 +70,7 @@ class WordTexts:
         with work.phase("words"):
             kept = WordVocabularySettings(settings.vocabulary, settings.min_count)
             words = WordVocabulary.build(texts, kept)
-            table = word_table(words, settings.width, settings.vectors, pad=settings.pad_vectors, seed=seed)
+            table = start_table(words, settings, seed)
         return WordTexts(words, settings.max_length), table
 
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
@@ -92,6 +92,18 @@ class WordTexts:
         """What `save` wrote, and a table of zeros, whose weights are still to be loaded."""
         words = WordVocabulary.load(folder.sub("words"))
         return WordTexts(words, settings.max_length), np.zeros((words.size, settings.width), np.float32)
+
+
+def start_table(words: WordVocabulary, settings: WordSettings, seed: int) -> np.ndarray:
+    """(ids, width) float32: what the vectors of words start from by these settings."""
+    return word_table(
+        words,
+        settings.width,
+        settings.vectors,
+        spread=settings.spread,
+        pad=settings.pad_vectors,
+        seed=seed,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The phase that trains a `TokenNetwork`, with the hidden door in its forward pass."""
+"""The phase that trains a `TokenNetwork`: the batch door before its forward pass, the hidden door inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from tailwright.data.batch_targets import BatchTargets, TargetRows
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.encoders.dropout import drawing_from
 from tailwright.encoders.encoded import Encoded
@@ -17,6 +17,7 @@ from tailwright.encoders.mixing import Mixing, TokenMixing
 from tailwright.encoders.reading import RowReader, TokenReader
 from tailwright.encoders.token_batches import bucketed_order
 from tailwright.models.shared.token_network import TokenNetwork
+from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
 from tailwright.training.hidden_door import HiddenDoor
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.weights import Arrays
@@ -38,6 +39,7 @@ class TokenPhase(Phase):
         data: Dataset,
         plan: Plan,
         *,
+        mixes: Sequence[BatchMix] = (),
         door: HiddenDoor | None = None,
         begin: int = 0,
         parts: Sequence[np.ndarray] = (),
@@ -46,7 +48,7 @@ class TokenPhase(Phase):
         watch: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         super().__init__(name, len(data), plan, validate=validate, watch=watch, key=key)
-        self.network, self.reader, self.targets = network, reader, TargetRows(data)
+        self.network, self.reader, self.draw = network, reader, BatchDrawer(data, mixes)
         self.door, self.begin, self.parts = door or HiddenDoor(), begin, parts
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
@@ -63,37 +65,39 @@ class TokenPhase(Phase):
         return {"order": order, "epoch": np.array([self.begin + epoch])}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
-        targets = self.targets(rows)
-        passes = self.door.passes(targets, epoch=int(epoch["epoch"][0]), random=random)
+        batch = self.draw(rows, random)
+        passes = self.door.passes(batch.targets, epoch=int(epoch["epoch"][0]), random=random)
         with drawing_from(random):
-            losses = [self.loss_of_pass(rows, targets, mixing, random) for mixing in passes]
+            losses = [self.loss_of_pass(batch, mixing, random) for mixing in passes]
         return losses[0] if len(losses) == 1 else torch.stack(losses).mean()
 
     def loss_of_pass(
-        self, rows: np.ndarray, targets: BatchTargets, mixing: Mixing | None, random: np.random.Generator
+        self, batch: DrawnBatch, mixing: Mixing | None, random: np.random.Generator
     ) -> torch.Tensor:
         """The loss of one forward pass of a batch."""
-        encoded, learnt = self.read(rows, targets, mixing, random)
+        encoded, learnt = self.read(batch, mixing, random)
         loss: torch.Tensor = self.network(encoded, learnt, mixing=mixing)
         return loss
 
     def read(
-        self, rows: np.ndarray, targets: BatchTargets, mixing: Mixing | None, random: np.random.Generator
+        self, batch: DrawnBatch, mixing: Mixing | None, random: np.random.Generator
     ) -> tuple[Encoded, BatchTargets]:
         """The rows as the encoder reads them, and what they learn."""
+        learnt = batch.targets if mixing is None else mixing.targets
+        if not isinstance(self.reader, TokenReader):
+            return self.reader(batch.rows, mixing), learnt
+        encoder, tokens = self.reader.encoder, self.reader.batch(batch.rows, batch.appended)
         if mixing is None or mixing.point != "tokens":
-            return self.reader(rows, mixing), targets if mixing is None else mixing.targets
-        assert isinstance(self.reader, TokenReader)  # no other has that mix point
-        encoder, batch = self.reader.encoder, self.reader.tokens.batch(rows)
+            return encoder(tokens, mixing), learnt
         replaced, learnt = cast(TokenMixing, mixing).replaced_tokens(
-            batch, encoder.specials, lambda: self.saliency(rows, targets, random)
+            tokens, encoder.specials, lambda: self.saliency(batch, random)
         )
         return encoder(replaced), learnt
 
-    def saliency(self, rows: np.ndarray, targets: BatchTargets, random: np.random.Generator) -> np.ndarray:
+    def saliency(self, batch: DrawnBatch, random: np.random.Generator) -> np.ndarray:
         """(rows, tokens): the size of the gradient of each embedding, beside the largest of its row."""
-        leaf = _Leaf(targets)
-        loss = self.loss_of_pass(rows, targets, leaf, random)
+        leaf = _Leaf(batch.targets)
+        loss = self.loss_of_pass(batch, leaf, random)
         (gradient,) = torch.autograd.grad(loss, leaf.embeddings)
         sizes = gradient.square().mean(-1).sqrt()  # (rows, tokens)
         return (sizes / sizes.amax(1, keepdim=True).clamp_min(1e-30)).cpu().numpy()
