@@ -21,7 +21,6 @@ import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter
 from tailwright.augmentation.shared.infilling import first_characters
 from tailwright.augmentation.xda import Xda
-from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.data.pairs import same_pairs
@@ -62,10 +61,6 @@ def asked(monkeypatch) -> list[Question]:
 
     monkeypatch.setattr(filling.Filler, "answers", answers)
     return seen
-
-
-def test_it_keeps_the_promises_of_the_rows_door():
-    check_augmenter("xda")
 
 
 def test_new_rows_have_the_columns_of_their_source_and_other_texts(folder):
