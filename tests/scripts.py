@@ -88,6 +88,11 @@ def start_anew(path: str | Path, *arguments: object, strict: bool = False, **env
     return Script(str(path), tuple(map(str, arguments)), environment, strict, hash_seed="2")
 
 
+def start_command(*arguments: object, **environment: str) -> Script:
+    """`tailwright` with these arguments."""
+    return start_script(Path(__file__).with_name("command.py"), *arguments, **environment)
+
+
 def _running(hash_seed: str) -> forkserver.ForkServer:
     """The process to fork from, which lets scripts have more threads than we."""
     server = _servers.setdefault(hash_seed, forkserver.ForkServer())

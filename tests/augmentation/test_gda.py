@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import start_command
 
 import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter, augmenters, row_augmenter
@@ -263,16 +263,14 @@ def command(files: Path, out: Path, **settings: Any) -> list[str]:
 
 def killed_when(arguments: list[str], cache: Path, reached: Callable[[], bool]) -> None:
     """Start the command and `kill -9` it as soon as `reached`."""
-    code = "from tailwright.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env={**os.environ, "TAILWRIGHT_CACHE": str(cache)}
-    ) as process:
-        for _ in wait_at_most(120):
-            assert process.poll() is None, "it ended before it could be killed"
-            if reached():
-                break
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    process = start_command(*arguments, TAILWRIGHT_CACHE=str(cache))
+    for _ in wait_at_most(120):
+        assert process.poll() is None, "it ended before it could be killed"
+        if reached():
+            break
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
 
 
 def wait_at_most(seconds: float) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import start_command
 from tiny_t5 import save_tiny_t5
 
 import tailwright as tw
@@ -208,14 +208,12 @@ def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, mon
         return [*asked, "--format", "jsonl", "-q", *sets]
 
     cache = tmp_path / "killed"
-    code = "from tailwright.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *command("out")], env={**os.environ, "TAILWRIGHT_CACHE": str(cache)}
-    ) as process:
-        while process.poll() is None and len(list(cache.glob("work/filled-*/*.json"))) < 3:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    process = start_command(*command("out"), TAILWRIGHT_CACHE=str(cache))
+    while process.poll() is None and len(list(cache.glob("work/filled-*/*.json"))) < 3:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     done = {path: path.stat().st_mtime_ns for path in cache.glob("work/filled-*/*.json")}
     assert 3 <= len(done) < 30
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
