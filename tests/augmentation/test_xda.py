@@ -201,7 +201,8 @@ def test_asking_for_it_loads_no_language_model_library():
 
 def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, monkeypatch):
     tw.write(tiny_corpus(), tmp_path / "data", format="jsonl")
-    settings = {**Xda.quick, "generator": folder, "max_rows": 60, "shard_rows": 2, "batch_tokens": 1}
+    settings = {**Xda.quick, "generator": folder, "max_rows": 40, "shard_rows": 2, "batch_tokens": 1}
+    settings |= {"filter": "off", "mask": "off"}  # all rows that are made are compared
     sets = [part for name, value in settings.items() for part in ("--set", f"xda.{name}={value}")]
 
     def command(out: str) -> list[str]:
@@ -216,7 +217,7 @@ def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, mon
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     done = {path: path.stat().st_mtime_ns for path in cache.glob("work/filled-*/*.json")}
-    assert 3 <= len(done) < 30
+    assert 3 <= len(done) < 20
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
     assert run(command("out")) == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done
