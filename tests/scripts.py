@@ -5,7 +5,8 @@
 
 A new process would import torch and transformers first, which takes seconds, and tests start dozens. The one
 that is forked has computed nothing, so a script starts from the same state as in a new process; but for the
-seed of Python's hashes, which all share. So one process of every test is a new one, `start_anew`.
+seed of Python's hashes, which all share. So there are two to fork from, with different seeds, and one script
+of every test comes from the other: `start_anew`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,24 +30,29 @@ PRELOADED = [
     "transformers.models.bert.modeling_bert",
     "transformers.models.gpt2.modeling_gpt2",
     "transformers.models.llama.modeling_llama",
+    "transformers.models.t5.modeling_t5",
 ]
 MOST_THREADS = 2
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(PRELOADED)
+_servers: dict[str, forkserver.ForkServer] = {}  # what to fork from, by the seed of its hashes
 
 
 class Script:
     """A forked script, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool
+        self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool, hash_seed: str
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="script-"))
         for name in ("stdout", "stderr"):
             (self.folder / name).touch()
         asked = {"folder": str(self.folder), "strict": strict, "environment": {**os.environ, **environment}}
+        asked["current"] = str(Path.cwd())
         self.process = _context.Process(target=_run, args=(path, arguments), kwargs=asked)
-        self.process.start()
+        with pytest.MonkeyPatch.context() as patch:  # multiprocessing knows of one server
+            server = _running(hash_seed)
+            patch.setattr(forkserver, "connect_to_new_process", server.connect_to_new_process)
+            self.process.start()
 
     @property
     def returncode(self) -> int | None:
@@ -73,31 +78,44 @@ class Script:
             time.sleep(0.001)
 
 
-def start_anew(
-    path: str | Path, *arguments: object, strict: bool = False, **environment: str
-) -> subprocess.Popen[str]:
-    """The same in a new process, which has a hash seed of its own."""
-    command = [sys.executable, *(("-W", "error") if strict else ()), str(path), *map(str, arguments)]
-    paths = os.pathsep.join(sys.path)
-    ours = {**os.environ, "PYTHONPATH": paths, **environment}
-    return subprocess.Popen(command, env=ours, stdout=subprocess.PIPE, text=True)
-
-
 def start_script(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
     """Run a Python file as the main module with these arguments; `strict`: its warnings are errors."""
-    with (
-        pytest.MonkeyPatch.context() as patch
-    ):  # the process to fork from lets scripts have more threads than we
+    return Script(str(path), tuple(map(str, arguments)), environment, strict, hash_seed="1")
+
+
+def start_anew(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
+    """The same with another seed of Python's hashes."""
+    return Script(str(path), tuple(map(str, arguments)), environment, strict, hash_seed="2")
+
+
+def start_command(*arguments: object, **environment: str) -> Script:
+    """`tailwright` with these arguments."""
+    return start_script(Path(__file__).with_name("command.py"), *arguments, **environment)
+
+
+def _running(hash_seed: str) -> forkserver.ForkServer:
+    """The process to fork from, which lets scripts have more threads than we."""
+    server = _servers.setdefault(hash_seed, forkserver.ForkServer())
+    server.set_forkserver_preload(PRELOADED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONHASHSEED", hash_seed)
         patch.delenv("OMP_NUM_THREADS", raising=False)
         patch.setenv("NUMBA_NUM_THREADS", str(MOST_THREADS))
-        forkserver.ensure_running()
-    return Script(str(path), tuple(map(str, arguments)), environment, strict)
+        server.ensure_running()
+    return server
 
 
 def _run(
-    path: str, arguments: tuple[str, ...], *, folder: str, strict: bool, environment: dict[str, str]
+    path: str,
+    arguments: tuple[str, ...],
+    *,
+    folder: str,
+    current: str,
+    strict: bool,
+    environment: dict[str, str],
 ) -> None:
     """In the forked process: become the script."""
+    os.chdir(current)
     for number, name in ((1, "stdout"), (2, "stderr")):
         file = os.open(Path(folder, name), os.O_WRONLY)
         os.dup2(file, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from scripts import start_script
+from scripts import start_anew, start_script
 
 SAYS = """
 import os, sys, warnings
@@ -35,6 +35,20 @@ def test_a_failure_and_a_warning_where_that_is_strict_end_it_with_code_1(script)
     strict = start_script(script, COLOUR="red", strict=True)
     assert "UserWarning: careful" in strict.communicate()[1]
     assert strict.returncode == 1
+
+
+def test_a_script_runs_in_the_folder_of_its_test(tmp_path, monkeypatch):
+    (tmp_path / "where.py").write_text("import os\nprint(os.getcwd())\n")
+    monkeypatch.chdir(tmp_path)
+    assert start_script("where.py").communicate()[0] == f"{tmp_path}\n"
+
+
+def test_one_that_is_started_anew_has_other_hashes(tmp_path):
+    (tmp_path / "hashes.py").write_text("print(hash('a'))\n")
+    first, second, anew = (
+        start(tmp_path / "hashes.py").communicate()[0] for start in (start_script, start_script, start_anew)
+    )
+    assert first == second != anew
 
 
 def test_it_can_be_killed(tmp_path):

@@ -21,8 +21,7 @@ from tailwright.labels import correlation_graph, soft_annotations
 from tailwright.runs import augment
 
 
-def test_it_keeps_the_contract_of_augmenters():
-    check_augmenter("gandalf")
+def test_other_settings_keep_the_contract_of_augmenters_too():
     for change in ({"soft": False}, {"method": "series"}, {"top": 1, "steps": 3}):
         check_augmenter(augmenter("gandalf", change))
 

@@ -49,8 +49,7 @@ def plain_targets(targets: np.ndarray, graph: np.ndarray, drawn: int, threshold:
     return np.where((targets > 0) | (united > threshold), united, 0)
 
 
-def test_it_keeps_the_contract_of_augmenters():
-    check_augmenter("labelmix")
+def test_other_settings_keep_the_contract_of_augmenters_too():
     for change in ({"soft": False}, {"method": "series", "exponent": 0.45}, {"probability": 1.0}):
         check_augmenter(LabelMix(settings_from(LabelMixSettings, change)))
 

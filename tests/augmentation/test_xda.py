@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripts import start_command
 from tiny_t5 import save_tiny_t5
 
 import tailwright as tw
 from tailwright.augmentation import Forecast, augmenter
 from tailwright.augmentation.shared.infilling import first_characters
 from tailwright.augmentation.xda import Xda
-from tailwright.checks import check_augmenter
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.data.pairs import same_pairs
@@ -62,10 +61,6 @@ def asked(monkeypatch) -> list[Question]:
 
     monkeypatch.setattr(filling.Filler, "answers", answers)
     return seen
-
-
-def test_it_keeps_the_promises_of_the_rows_door():
-    check_augmenter("xda")
 
 
 def test_new_rows_have_the_columns_of_their_source_and_other_texts(folder):
@@ -135,7 +130,8 @@ def test_texts_that_do_not_change_or_come_twice_give_no_row(folder, asked):
 
 
 def test_the_best_new_rows_are_kept_and_their_head_labels_masked_beside_those_of_other_methods(folder, asked):
-    corpus = tw.augment(tiny_corpus(), "eda", settings={"rows": "all"})
+    swaps = {"rows": "all", "operations": ("swap",)}  # which need no WordNet
+    corpus = tw.augment(tiny_corpus(), "eda", settings=swaps)
     settings = {"generator": folder, "prompt": "off", "copies": 4, "masking.tail_below": 6}
     whole = {**settings, "filter": "off", "mask": "off"}
     plain, refined = (tw.augment(corpus, xda(**chosen)).train for chosen in (whole, settings))
@@ -205,7 +201,8 @@ def test_asking_for_it_loads_no_language_model_library():
 
 def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, monkeypatch):
     tw.write(tiny_corpus(), tmp_path / "data", format="jsonl")
-    settings = {**Xda.quick, "generator": folder, "max_rows": 60, "shard_rows": 2, "batch_tokens": 1}
+    settings = {**Xda.quick, "generator": folder, "max_rows": 40, "shard_rows": 2, "batch_tokens": 1}
+    settings |= {"filter": "off", "mask": "off"}  # all rows that are made are compared
     sets = [part for name, value in settings.items() for part in ("--set", f"xda.{name}={value}")]
 
     def command(out: str) -> list[str]:
@@ -213,16 +210,14 @@ def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, mon
         return [*asked, "--format", "jsonl", "-q", *sets]
 
     cache = tmp_path / "killed"
-    code = "from tailwright.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *command("out")], env={**os.environ, "TAILWRIGHT_CACHE": str(cache)}
-    ) as process:
-        while process.poll() is None and len(list(cache.glob("work/filled-*/*.json"))) < 3:
-            time.sleep(0.002)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    process = start_command(*command("out"), TAILWRIGHT_CACHE=str(cache))
+    while process.poll() is None and len(list(cache.glob("work/filled-*/*.json"))) < 3:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     done = {path: path.stat().st_mtime_ns for path in cache.glob("work/filled-*/*.json")}
-    assert 3 <= len(done) < 30
+    assert 3 <= len(done) < 20
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
     assert run(command("out")) == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done

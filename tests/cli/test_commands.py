@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tailwright import __version__
 from tailwright.augmentation import augmenters
 from tailwright.cli import command_names, run
 from tailwright.models import models
@@ -71,6 +72,12 @@ def test_convert_says_what_a_format_cannot_carry(tmp_path, capsys):
     (tmp_path / "train.jsonl").write_text('{"text": "x", "labels": {"a": 0.5}, "weight": 2}\n')
     assert run(["data", "convert", str(tmp_path), str(tmp_path / "out"), "--format", "fasttext"]) == 0
     assert "cannot carry: soft targets, weights" in capsys.readouterr().err
+
+
+def test_the_command_is_installed():
+    command = Path(sys.executable).with_name("tailwright")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"tailwright {__version__}\n"
 
 
 def test_bad_input_is_one_line_and_exit_code_2(small, tmp_path):

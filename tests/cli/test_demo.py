@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from html_reading import Reading
+from scripts import start_command, start_script
 
 from tailwright.cli import demo_story, run
 
@@ -38,22 +36,21 @@ def own_cache(cache, monkeypatch) -> None:
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
 
 
-def in_process(folder: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from tailwright.cli import main; main()", "demo", *arguments]
-    environment = {**os.environ, "TAILWRIGHT_CACHE": str(cache)}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
-
-
 @pytest.fixture(scope="module")
 def told(cache, tmp_path_factory) -> Told:
     folder = tmp_path_factory.mktemp("demo")
-    people = in_process(folder, cache, "--size", str(SIZE), "--quiet")
-    assert (people.returncode, people.stderr) == (0, "")
-    machine = in_process(folder, cache, "--size", str(SIZE), "--json", "--report", "other.html")
-    assert machine.returncode == 0, machine.stderr
-    (line,) = machine.stdout.splitlines()
+    asked = ("demo", "--size", SIZE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("TAILWRIGHT_CACHE", str(cache))
+        people = start_command(*asked, "--quiet")
+        printed, errors = people.communicate()
+        assert (people.returncode, errors) == (0, "")
+        machine = start_command(*asked, "--json", "--report", "other.html")
+        (line,) = machine.communicate()[0].splitlines()
+        assert machine.returncode == 0
     assert sorted(path.name for path in folder.iterdir()) == ["demo-report.html", "other.html"]
-    return Told(people.stdout, json.loads(line), (folder / "demo-report.html").read_text(encoding="utf-8"))
+    return Told(printed, json.loads(line), (folder / "demo-report.html").read_text(encoding="utf-8"))
 
 
 def test_the_last_line_has_corpus_metrics_report_and_seconds(told):
@@ -122,18 +119,13 @@ def test_the_page_has_the_figures_that_are_printed(told):
     assert f"{told.result['corpus']['labels']['labels']:,}" in cells
 
 
-def test_the_commands_on_the_page_give_its_figures(told, cache, tmp_path):
+def test_the_commands_on_the_page_give_its_figures(told, own_cache, tmp_path, monkeypatch):
     command, script = Reading(told.page).of("code")
     assert command == f"tailwright demo --size {SIZE} --seed 0"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TAILWRIGHT_CACHE": str(cache)},
-        cwd=tmp_path,
-        check=False,
-    )
-    assert float(done.stdout) == told.result["metrics"]["twin+gandalf"]["R@10"], done.stderr
+    (tmp_path / "script.py").write_text(script)
+    monkeypatch.chdir(tmp_path)
+    printed, _ = start_script("script.py").communicate()
+    assert float(printed) == told.result["metrics"]["twin+gandalf"]["R@10"]
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch, capsys):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scripts import start_anew, start_script
 
 from tailwright.errors import InputError
 from tailwright.language.causal import scratch_generator
@@ -44,18 +44,11 @@ def test_weights_follow_the_seed():
     assert digest(made(0)) != digest(made(1))
 
 
-def test_another_process_makes_the_same_vocabulary_and_weights():
-    code = (
-        "import sys; sys.path[:0] = sys.argv[1:]; import test_scratch as t; g = t.made();"
-        "print(t.digest(g), g.tokenizer.backend_tokenizer.to_str())"
+def test_another_process_makes_the_same_vocabulary_and_weights(tmp_path):
+    (tmp_path / "makes.py").write_text(
+        "import test_scratch as t; g = t.made();print(t.digest(g), g.tokenizer.backend_tokenizer.to_str())"
     )
-    here = Path(__file__).parent
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(here)], capture_output=True, text=True, check=True
-        ).stdout
-        for _ in range(2)
-    }
+    found = {start(tmp_path / "makes.py").communicate()[0] for start in (start_script, start_anew)}
     assert len(found) == 1
     assert found.pop().startswith(digest(made()))
 

@@ -32,7 +32,9 @@ def place(cache: Path) -> tuple[int, int]:
     return read["epoch"], read["batch"]
 
 
-@pytest.mark.parametrize(("kind", "tuning"), [("gpt2", "full"), ("llama", "lora")])
+@pytest.mark.parametrize(
+    ("kind", "tuning"), [("gpt2", "full"), pytest.param("llama", "lora", marks=pytest.mark.slow)]
+)
 def test_killed_twice_it_ends_with_the_same_weights(kind, tuning, tiny_gpt2, tiny_llama, tmp_path):
     name = tiny_gpt2 if kind == "gpt2" else tiny_llama
     asked = (tiny_tuning.__file__, name, tuning)

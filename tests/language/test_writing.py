@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from scripts import start_script
 
 from tailwright.errors import InputError
 from tailwright.language import decoding, shards
@@ -208,12 +206,12 @@ def test_a_killed_run_goes_on_where_it_was(
 ) -> None:
     undisturbed = write(generator, MANY, strategy=strategy)
     monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "killed"))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tiny_llama), strategy], env=environment)
+    (tmp_path / "writes.py").write_text(KILLED)
+    killed = start_script(tmp_path / "writes.py", tiny_llama, strategy)
     while len(shard_files(tmp_path / "killed")) < 3 and killed.poll() is None:
         time.sleep(0.002)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    killed.kill()
+    killed.communicate()
     files = shard_files(tmp_path / "killed")
     assert killed.returncode == -signal.SIGKILL
     assert 3 <= len(files) < 25

@@ -86,7 +86,8 @@ def test_a_training_with_rows_of_weight_0_is_one_without_them(
 @pytest.mark.parametrize("model", ["twin", "astec"])
 def test_mixed_batches_with_rows_of_weight_0_are_those_without_them(model: str) -> None:
     small: dict[str, Any] = {"width": 8}
-    small |= {"epochs": 1} if model == "twin" else {"surrogate.epochs": 1, "extreme.epochs": 1}
+    phases = ("",) if model == "twin" else ("surrogate.", "extreme.", "rerank.")
+    small |= {f"{phase}epochs": 1 for phase in phases}
     corpus = tiny_corpus()
     tops = [
         tw.train(source, model, settings=small, augment=["labelmix"], seed=1).model.predict(

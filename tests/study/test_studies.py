@@ -77,29 +77,36 @@ def encoder(tmp_path_factory) -> str:
     return str(save_reader(tmp_path_factory.mktemp("encoder") / "bert", layers=4))
 
 
+def made_small(cell: Cell, encoder: str) -> Cell:
+    on = {"encoder": encoder} if cell.model in ON_AN_ENCODER else {}
+    return Cell(
+        **{
+            **cell.as_dict(),
+            "fraction": 1.0,
+            "settings": {**cell.settings, **SMALL.get(cell.model, {}), **on},
+            "augment_settings": {
+                name: {**cell.augment_settings.get(name, {}), **augmenters.get(name).quick}
+                for name in cell.augment
+            },
+            "search": {name: values[:2] for name, values in cell.search.items()},
+        }
+    )
+
+
 @every_study
 @pytest.mark.usefixtures("own_long_work")
 def test_a_study_trains_on_a_toy_corpus(path, planned, encoder, tmp_path):
-    """One cell of each model with each augmentation, as a worker would; ensembles are tested apart."""
+    """One cell of each model with each augmentation, as a worker would; ensembles are tested apart.
+
+    Models that differ only in what is made small here are trained once.
+    """
     exam = Exam("toy", toy_corpus())
     trained = [cell for cell in reversed(planned.listed) if not cell.ensemble]
     cells = {(cell.system, cell.augmentation): cell for cell in trained}
     assert any(cell.augment for cell in cells.values())
-    for number, cell in enumerate(cells.values()):
-        on = {"encoder": encoder} if cell.model in ON_AN_ENCODER else {}
-        small = Cell(
-            **{
-                **cell.as_dict(),
-                "fraction": 1.0,
-                "settings": {**cell.settings, **SMALL.get(cell.model, {}), **on},
-                "augment_settings": {
-                    name: {**cell.augment_settings.get(name, {}), **augmenters.get(name).quick}
-                    for name in cell.augment
-                },
-                "search": {name: values[:2] for name, values in cell.search.items()},
-            }
-        )
-        outcome = trial.tried(small, "key", exam, tmp_path / str(number), curves=planned.curves)
+    small = [made_small(cell, encoder) for cell in cells.values()]
+    for key, cell in {cell.key("toy", "code"): cell for cell in small}.items():
+        outcome = trial.tried(cell, key, exam, tmp_path / key, curves=planned.curves)
         assert outcome.metrics["P@1"] > 0, cell.title
         assert set(outcome.chosen) == set(cell.search)
 
