@@ -37,7 +37,9 @@ def drawn_pairs(random, most):
     ]
 
 
-@pytest.mark.parametrize(("seed", "adds_missed", "size"), itertools.product(range(3), (False, True), (7, 30)))
+@pytest.mark.parametrize(
+    ("seed", "adds_missed", "size"), [*itertools.product(range(3), (False, True), (7, 30))]
+)
 def test_the_kernel_lists_what_the_plain_twin_lists(seed, adds_missed, size):
     random = stream(seed, "beams")
     members = random.permutation(np.r_[np.arange(LABELS), [-1, -1]]).reshape(CLUSTERS, -1).astype(np.int32)
