@@ -95,7 +95,8 @@ def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, cach
 def output_of(command: str, cli: Path) -> str:
     """What a command prints; `tailwright` is forked, since each new process would import all libraries."""
     if command.startswith("tailwright "):
-        return start_script(cli, *shlex.split(command)[1:]).communicate()[0]
+        one_line = command.replace("\\\n", " ")
+        return start_script(cli, *shlex.split(one_line)[1:]).communicate()[0]
     done = subprocess.run(
         ["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

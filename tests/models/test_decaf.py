@@ -12,7 +12,6 @@ from stopped_fits import stopped_after
 
 import tailwright as tw
 from tailwright.augmentation.labelmix import LabelMix
-from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
@@ -54,10 +53,6 @@ def vectors(rows: int, width: int = 4) -> np.ndarray:
 
 
 TEXTS = Bags(np.array([0, 2, 2]), np.array([0, 3], dtype=np.int32), np.array([0.6, 0.8], dtype=np.float32))
-
-
-def test_decaf_keeps_the_contract():
-    check_model("decaf", {"width": 16})
 
 
 def test_free_vectors_start_at_the_sums_of_the_words_of_labels():

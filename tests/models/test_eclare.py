@@ -12,7 +12,6 @@ from stopped_fits import stopped_after
 
 import tailwright as tw
 from tailwright.augmentation.labelmix import LabelMix
-from tailwright.checks import check_model
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.encoders.bags import Bags, EmbeddingBags
@@ -54,10 +53,6 @@ def events(folder) -> list[dict]:
 
 def vectors(name: str, rows: int, width: int = 4) -> np.ndarray:
     return stream(0, name).standard_normal((rows, width), dtype=np.float32)
-
-
-def test_eclare_keeps_the_contract():
-    check_model("eclare", {"width": 16})
 
 
 def test_free_vectors_start_at_the_graph_times_the_texts_times_the_words(monkeypatch):

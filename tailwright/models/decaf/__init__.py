@@ -64,10 +64,10 @@ class DecafSettings(Settings):
     )
     surrogate_dropout: float = setting(0.5, "dropout in the surrogate phase", least=0, below=1)
     meta: PhaseSettings = setting(
-        PhaseSettings(10, 0.008, 5, 5.0), "the phase that trains classifiers of clusters"
+        PhaseSettings(10, 0.008, 5, 2.0), "the phase that trains classifiers of clusters"
     )
     extreme: PhaseSettings = setting(
-        PhaseSettings(10, 0.008, 5, 5.0), "the phase that trains classifiers of labels"
+        PhaseSettings(10, 0.008, 5, 2.0), "the phase that trains classifiers of labels"
     )
     dropout: float = setting(0.2, "dropout in these two phases", least=0, below=1)
     beam: BeamSettings = setting(BeamSettings(), "the clusters that are kept of a text")
