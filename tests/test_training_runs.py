@@ -62,6 +62,12 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path, killed_once):
     assert not partial_of(tmp_path / "run").exists()
 
 
+def test_a_mistake_that_is_found_before_anything_is_done_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="no-such-encoder"):
+        tw.train(tiny_corpus(), "roberta", settings={"encoder": "no-such-encoder"}, out=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unfinished_training_is_not_mixed_with_another(tmp_path, killed_once):
     corpus = tiny_corpus()
     with pytest.raises(KilledError):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:
     from tailwright.training.devices import Device
+
+ASKED, LOG = "asked.json", "log.jsonl"
 
 
 def train(
@@ -91,11 +94,13 @@ def train(
         "seed": seed,
         "data": data.digest,
     }
-    with connected() as team:
+    with connected() as team, ExitStack() as stack:
         if team.size > 1 and "+" in model:
             started = f"{team.size} processes for {model}"
             raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
         work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
+        if out is not None and team.leads:
+            stack.enter_context(_no_trace_of_a_mistake(partial_of(Path(out))))
         spared = spared_seconds()
         adding = [name for name in augment if isinstance(methods[name], RowAugmenter)]
         f0 = _f0_of(fitted, {*adding, *makers(corpus.train)}, seed, work, team)
@@ -127,6 +132,17 @@ def train(
             finish(Path(out))
         team.wait()  # whoever goes on may look for the run
     return run
+
+
+@contextmanager
+def _no_trace_of_a_mistake(partial: Path) -> Iterator[None]:
+    """Remove a place in which nothing was done yet when it turns out that what was asked for is wrong."""
+    try:
+        yield
+    except InputError:
+        if {path.name for path in partial.iterdir()} <= {ASKED, LOG}:
+            shutil.rmtree(partial)
+        raise
 
 
 def _f0_of(model: Model, made_by: set[str], seed: int, work: Workplace, team: Team) -> F0 | None:
@@ -176,7 +192,7 @@ def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool)
     partial = partial_of(out)
     fingerprint = json.dumps(asked, sort_keys=True, default=str)
     with errors_of_writing(partial):
-        asked_file = partial / "asked.json"
+        asked_file = partial / ASKED
         if partial.exists() and overwrite and not resume:
             shutil.rmtree(partial)
         if asked_file.exists():
@@ -194,8 +210,8 @@ def finish(out: Path) -> None:
     """Move the log of a saved run into its folder and remove the rest; a kill may come in between."""
     partial = partial_of(out)
     with errors_of_writing(out):
-        if (partial / "log.jsonl").exists():
-            (partial / "log.jsonl").replace(out / "log.jsonl")
+        if (partial / LOG).exists():
+            (partial / LOG).replace(out / LOG)
         shutil.rmtree(partial, ignore_errors=True)
 
 
