@@ -5,8 +5,7 @@
 
 A new process would import torch and transformers first, which takes seconds, and tests start dozens. The one
 that is forked has computed nothing, so a script starts from the same state as in a new process; but for the
-seed of Python's hashes, which all share. So there are two to fork from, with different seeds, and one script
-of every test comes from the other: `start_anew`.
+seed of Python's hashes, which all share. So one process of every test is a new one: `start_anew`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,14 +34,14 @@ PRELOADED = [
 ]
 MOST_THREADS = 2
 _context = multiprocessing.get_context("forkserver")
-_servers: dict[str, forkserver.ForkServer] = {}  # what to fork from, by the seed of its hashes
+_context.set_forkserver_preload(PRELOADED)
 
 
 class Script:
     """A forked script, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool, hash_seed: str
+        self, path: str, arguments: tuple[str, ...], environment: dict[str, str], strict: bool
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="script-"))
         for name in ("stdout", "stderr"):
@@ -49,10 +49,7 @@ class Script:
         asked = {"folder": str(self.folder), "strict": strict, "environment": {**os.environ, **environment}}
         asked["current"] = str(Path.cwd())
         self.process = _context.Process(target=_run, args=(path, arguments), kwargs=asked)
-        with pytest.MonkeyPatch.context() as patch:  # multiprocessing knows of one server
-            server = _running(hash_seed)
-            patch.setattr(forkserver, "connect_to_new_process", server.connect_to_new_process)
-            self.process.start()
+        self.process.start()
 
     @property
     def returncode(self) -> int | None:
@@ -80,29 +77,27 @@ class Script:
 
 def start_script(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
     """Run a Python file as the main module with these arguments; `strict`: its warnings are errors."""
-    return Script(str(path), tuple(map(str, arguments)), environment, strict, hash_seed="1")
+    with pytest.MonkeyPatch.context() as patch:
+        # The process to fork from lets scripts have more threads than we.
+        patch.delenv("OMP_NUM_THREADS", raising=False)
+        patch.setenv("NUMBA_NUM_THREADS", str(MOST_THREADS))
+        forkserver.ensure_running()
+    return Script(str(path), tuple(map(str, arguments)), environment, strict)
 
 
-def start_anew(path: str | Path, *arguments: object, strict: bool = False, **environment: str) -> Script:
-    """The same with another seed of Python's hashes."""
-    return Script(str(path), tuple(map(str, arguments)), environment, strict, hash_seed="2")
+def start_anew(
+    path: str | Path, *arguments: object, strict: bool = False, **environment: str
+) -> subprocess.Popen[str]:
+    """The same in a new process, which has a hash seed of its own."""
+    command = [sys.executable, *(("-W", "error") if strict else ()), str(path), *map(str, arguments)]
+    paths = os.pathsep.join(sys.path)
+    ours = {**os.environ, "PYTHONPATH": paths, **environment}
+    return subprocess.Popen(command, env=ours, stdout=subprocess.PIPE, text=True)
 
 
 def start_command(*arguments: object, **environment: str) -> Script:
     """`tailwright` with these arguments."""
     return start_script(Path(__file__).with_name("command.py"), *arguments, **environment)
-
-
-def _running(hash_seed: str) -> forkserver.ForkServer:
-    """The process to fork from, which lets scripts have more threads than we."""
-    server = _servers.setdefault(hash_seed, forkserver.ForkServer())
-    server.set_forkserver_preload(PRELOADED)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONHASHSEED", hash_seed)
-        patch.delenv("OMP_NUM_THREADS", raising=False)
-        patch.setenv("NUMBA_NUM_THREADS", str(MOST_THREADS))
-        server.ensure_running()
-    return server
 
 
 def _run(
