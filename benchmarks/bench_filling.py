@@ -96,7 +96,7 @@ def main() -> None:
         pretraining=replace(settings.pretraining, epochs=arguments.pretraining_epochs),
         tuning=replace(settings.tuning, epochs=arguments.prompt_epochs),
     )
-    work = Infilling(corpus, np.sort(learnt), np.sort(rows), settings, seed=0)
+    work = Infilling(corpus, np.sort(learnt), np.sort(learnt), np.sort(rows), settings, seed=0)
     network, _ = work.network()
     passages, blanks = work.to_fill, settings.filling.blanks
     filler = Filler(network, work.infiller, settings.filling)

@@ -180,7 +180,7 @@ def main() -> None:
                 ),
             )
             name = f"{generator}, prompt {'on' if prompt else 'off'}"
-            result[name] = measured(Infilling(corpus, learnt, held_out, settings, seed=0), classifier)
+            result[name] = measured(Infilling(corpus, learnt, learnt, held_out, settings, seed=0), classifier)
     common.emit(
         "t5",
         {

@@ -30,6 +30,7 @@ from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, r
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.language.settings import (
+    PRETRAINING_SEED,
     CorruptionSettings,
     FillingSettings,
     PretrainingSettings,
@@ -64,6 +65,7 @@ class XdaSettings(RowSettings):
     labels_in_prompt: bool = setting(
         True, "the names of a row's labels stand before its text, as in the paper; off: as its authors' code"
     )
+    label_tokens: int = setting(64, "most tokens of these names; the rarest labels come first", least=1)
     mask_share: float = setting(0.15, "share of the words that are masked, rounded down", above=0, most=1)
     copies: int = setting(2, "new rows tried for each source", least=1)
     selection: SourceSettings = setting(SourceSettings(max_words=ANY_LENGTH), "which rows are sources")
@@ -80,6 +82,12 @@ class XdaSettings(RowSettings):
     def check(self) -> None:
         if not self.generator:
             raise ValueError("generator must be a name, got ''")
+        if self.labels_in_prompt and self.label_tokens >= self.learning.max_tokens:
+            longest = self.learning.max_tokens
+            raise ValueError(
+                f"label_tokens must be below learning.max_tokens ({longest}), as what is learnt from has "
+                f"labels and text, got {self.label_tokens}"
+            )
 
 
 @augmenters.register
@@ -164,5 +172,8 @@ class Xda(RowAugmenter):
         numbers = corpus.train.origin.rows
         fit = rows_to_augment(corpus, replace(s.selection, rows="all"), seed=seed, workers=workers)
         sources = rows_to_augment(corpus, s.selection, seed=seed, workers=workers)
-        learnt = drawn_rows(fit, numbers, s.learning.max_texts, seed, "texts to learn from")
-        return Infilling(corpus, learnt, drawn_rows(sources, numbers, s.selection.max_rows, seed), s, seed)
+        most = s.learning.max_texts
+        pretrained_on = drawn_rows(fit, numbers, most, PRETRAINING_SEED, "texts to learn from")
+        learnt = drawn_rows(fit, numbers, most, seed, "texts to learn from")
+        drawn = drawn_rows(sources, numbers, s.selection.max_rows, seed)
+        return Infilling(corpus, pretrained_on, learnt, drawn, s, seed)

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from tailwright.store.shared import content_key
 
-LABEL_TOKENS = 64  # of the labels before a text
-
 
 @dataclass(frozen=True, eq=False)
 class Passages:
@@ -44,10 +42,11 @@ def label_lines(
     counts: np.ndarray,
     targets: sparse.csr_array,
     tokens: Callable[[Sequence[str]], Sequence[Sequence[int]]],
+    most_tokens: int,
 ) -> list[str]:
     """For each row of `targets` the names of its labels, rarest first: `name and name :`.
 
-    Underscores become spaces. A name that no longer fits into `LABEL_TOKENS` is passed over, and so is an
+    Underscores become spaces. A name that no longer fits into `most_tokens` is passed over, and so is an
     empty one; a row without any name gets an empty line. `tokens` are those of texts; labels' `counts` are
     how many rows they have.
     """
@@ -58,7 +57,7 @@ def label_lines(
     for start, end in zip(targets.indptr, targets.indptr[1:], strict=False):
         columns = targets.indices[start:end]
         chosen: list[str] = []
-        left = LABEL_TOKENS - colon
+        left = most_tokens - colon
         for column in columns[np.lexsort((columns, counts[columns]))].tolist():
             needed = of_names[column] + (joint if chosen else 0)
             if plain[column] and needed <= left:

@@ -9,6 +9,7 @@ from tailwright.settings import Settings, setting
 
 # Tokens that a target may have beyond `max_growth` times its source, so that a source of one word can grow.
 GROWTH_TOKENS = 16
+PRETRAINING_SEED = 0  # of every run: a pretrained T5 does not depend on the run's seed
 
 
 @dataclass(frozen=True)

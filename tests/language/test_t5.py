@@ -12,7 +12,7 @@ from tiny_t5 import SENTENCES, passages
 
 from tailwright.errors import InputError
 from tailwright.language.corruption import Corruption
-from tailwright.language.passages import LABEL_TOKENS, Passages, label_lines
+from tailwright.language.passages import Passages, label_lines
 from tailwright.language.settings import ScratchT5Settings
 from tailwright.language.t5 import Infiller, load_t5, scratch_t5
 
@@ -102,13 +102,14 @@ def test_the_rarest_labels_come_first_and_as_many_as_fit(infiller):
     targets = sparse.csr_array(
         np.array([[1, 0.5, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 1, 1]], np.float32)
     )
-    long = " ".join(["extraordinarily"] * LABEL_TOKENS)
+    most = 64
+    long = " ".join(["extraordinarily"] * most)
     counts = np.array([5, 1, 5, 2])
-    lines = label_lines(["fox_dog", "the  town", "", long], counts, targets, infiller.all_tokens)
+    lines = label_lines(["fox_dog", "the  town", "", long], counts, targets, infiller.all_tokens, most)
     assert lines == ["the town and fox dog :", "", "", "fox dog :"]
     many = sparse.csr_array(np.ones((1, 100), np.float32))
-    (line,) = label_lines(["dog town"] * 100, np.ones(100, int), many, infiller.all_tokens)
-    assert LABEL_TOKENS - 6 < len(infiller.all_tokens([line])[0]) <= LABEL_TOKENS
+    (line,) = label_lines(["dog town"] * 100, np.ones(100, int), many, infiller.all_tokens, most)
+    assert most - 6 < len(infiller.all_tokens([line])[0]) <= most
 
 
 def test_a_model_without_sentinels_is_refused(tiny_gpt2):

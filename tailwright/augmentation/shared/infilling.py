@@ -24,6 +24,7 @@ from tailwright.language.prompt_tuning import (
     pretrains,
     prompt_plan,
 )
+from tailwright.language.settings import PRETRAINING_SEED
 from tailwright.language.soft_prompt import PromptedT5, prompted
 from tailwright.language.t5 import Infiller
 from tailwright.store.shared import content_key
@@ -41,10 +42,15 @@ SOURCES_TRIED = 16
 
 @dataclass(frozen=True, eq=False)
 class Infilling:
-    """The work on one corpus: `learnt` and `sources` are places in its training rows."""
+    """The work on one corpus; rows are places in its training rows.
+
+    The weights of a T5 that learn first do not depend on the seed, as those of any pretrained one: they are
+    learnt once for all seeds.
+    """
 
     corpus: Corpus
-    learnt: np.ndarray
+    pretrained_on: np.ndarray  # rows that the weights learn from
+    learnt: np.ndarray  # rows that the prompt learns from
     sources: np.ndarray
     settings: XdaSettings
     seed: int
@@ -63,12 +69,12 @@ class Infilling:
         """The T5 as it is before it learns from this corpus."""
         s = self.settings
         device = device_of(s.learning.device)
-        return base_infiller(s.generator, self._vocabulary_texts, s.scratch, device, self.seed)
+        return base_infiller(s.generator, self._vocabulary_texts, s.scratch, device, PRETRAINING_SEED)
 
     @cached_property
     def _vocabulary_texts(self) -> list[str]:
         """What the vocabulary of a new T5 is learnt from."""
-        texts = self._first_characters(self.learnt, self.settings.learning.read_characters)
+        texts = self._first_characters(self.pretrained_on, self.settings.learning.read_characters)
         return [*texts.to_pylist(), *self._names]
 
     @cached_property
@@ -78,8 +84,13 @@ class Infilling:
 
     @cached_property
     def to_learn(self) -> Passages:
-        """What is learnt from."""
+        """What the prompt learns from."""
         return self._passages(self.learnt, self.settings.learning.read_characters)
+
+    @cached_property
+    def to_pretrain_on(self) -> Passages:
+        """What the weights learn from."""
+        return self._passages(self.pretrained_on, self.settings.learning.read_characters)
 
     def network(self) -> tuple[PromptedT5, str]:
         """The T5 that has learnt what it is to learn, and a digest of all that it depends on."""
@@ -87,18 +98,16 @@ class Infilling:
         network = PromptedT5(self.infiller.model, 0).to(self.infiller.model.device)
         key = base_key(s.generator, self._vocabulary_texts, s.scratch)
         if pretrains(s.generator, s.pretraining):
-            tuning = self._tuning(key)
+            tuning = self._tuning(self.to_pretrain_on, PRETRAINING_SEED, key)
             network, key = tuning.pretrained(s.pretraining), content_key(tuning.key, repr(s.pretraining))
         if s.prompt:
-            tuning = self._tuning(key)
+            tuning = self._tuning(self.to_learn, self.seed, key)
             network, key = tuning.prompt(s.tuning), content_key(tuning.key, repr(s.tuning))
         return network, key
 
-    def _tuning(self, key: str) -> PromptTuning:
+    def _tuning(self, passages: Passages, seed: int, key: str) -> PromptTuning:
         s = self.settings
-        return PromptTuning(
-            self.infiller, self.to_learn, s.learning, share=s.mask_share, seed=self.seed, key=key
-        )
+        return PromptTuning(self.infiller, passages, s.learning, share=s.mask_share, seed=seed, key=key)
 
     @cached_property
     def _names(self) -> list[str]:
@@ -111,7 +120,9 @@ class Infilling:
         if self.settings.labels_in_prompt:
             # An ignored pair says nothing of a row, so its label does not stand before the text either.
             learnt = train.take(places).learnt_targets()
-            lines = label_lines(self._names, labels.counts, learnt, self.infiller.all_tokens)
+            lines = label_lines(
+                self._names, labels.counts, learnt, self.infiller.all_tokens, self.settings.label_tokens
+            )
         texts = self._first_characters(places, characters)
         return Passages(texts, pa.array(lines, pa.large_string()), train.origin.rows[places])
 
@@ -145,7 +156,7 @@ class Infilling:
         return Forecast(len(self.sources), rows, seconds + rows / rate, peak_rss_mb(), disk, tuple(lines))
 
     def _seconds_a_step(self, network: PromptedT5, plan: Plan) -> float:
-        data = self._tuning("").data
+        data = self._tuning(self.to_learn, self.seed, "").data
         some = np.linspace(0, len(self.learnt) - 1, min(plan.batch, len(self.learnt))).astype(int).tolist()
         optimisers = Optimisers(network, plan)
         network.train()
