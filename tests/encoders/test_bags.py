@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from tailwright.encoders.bags import Bags, EmbeddingBags, bag_sum, share_words
+from tailwright.encoders.bags import Bags, share_words
+from tailwright.encoders.embedding_bags import EmbeddingBags, bag_sum
 
 DENSE = np.array([[0, 2, 0, 0.5, 0], [0, 0, 0, 0, 0], [1, 0, 0, 3, 0]], dtype=np.float32)
 BAGS = Bags.of(sparse.csr_array(DENSE))
