@@ -15,7 +15,7 @@ class ArrayAdam:
         """`array` is changed in place."""
         self.array, self.weight_decay, self.epsilon = array, weight_decay, epsilon
         self.steps = 0
-        self.mean, self.square_mean = np.zeros_like(array), np.zeros_like(array)
+        self.mean, self.square = np.zeros_like(array), np.zeros_like(array)
         self.gradient: np.ndarray | None = None
 
     def add(self, gradient: np.ndarray) -> None:
@@ -31,7 +31,7 @@ class ArrayAdam:
         self.gradient = np.ascontiguousarray(found)
         return self.gradient
 
-    def square(self) -> float:
+    def squared_norm(self) -> float:
         """The sum of squares of the gradient."""
         return 0.0 if self.gradient is None else float(np.vdot(self.gradient, self.gradient))
 
@@ -43,18 +43,18 @@ class ArrayAdam:
         self.steps += 1
         self.array *= np.float32(1 - rate * self.weight_decay)
         self.mean += np.float32(1 - BETAS[0]) * (gradient - self.mean)
-        self.square_mean *= np.float32(BETAS[1])
-        self.square_mean += np.float32(1 - BETAS[1]) * gradient * gradient
-        root = np.sqrt(self.square_mean) / np.float32((1 - BETAS[1] ** self.steps) ** 0.5)
+        self.square *= np.float32(BETAS[1])
+        self.square += np.float32(1 - BETAS[1]) * gradient * gradient
+        root = np.sqrt(self.square) / np.float32((1 - BETAS[1] ** self.steps) ** 0.5)
         root += np.float32(self.epsilon)
         self.array -= np.float32(rate / (1 - BETAS[0] ** self.steps)) * self.mean / root
         self.gradient = None
 
     def state(self) -> Arrays:
         """What a checkpoint keeps, besides the weights."""
-        return {"mean": self.mean, "square": self.square_mean, "steps": np.array([self.steps])}
+        return {"mean": self.mean, "square": self.square, "steps": np.array([self.steps])}
 
     def restore(self, state: Arrays) -> None:
         self.mean[...] = state["mean"]
-        self.square_mean[...] = state["square"]
+        self.square[...] = state["square"]
         self.steps = int(state["steps"][0])

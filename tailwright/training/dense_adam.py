@@ -35,7 +35,7 @@ class TensorGradient:
         self.parameter.grad = found
         return found
 
-    def square(self) -> float:
+    def squared_norm(self) -> float:
         """The sum of squares, row by row: exact for millions, without a copy of the size of the gradient."""
         found = self.parameter.grad
         if found is None:

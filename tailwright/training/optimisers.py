@@ -26,7 +26,7 @@ class DenseOptimiser(Protocol):
     def filled(self) -> Any:
         """The gradient in one piece of memory, from now on zeros where there was none."""
 
-    def square(self) -> float:
+    def squared_norm(self) -> float:
         """The sum of squares of the gradient."""
 
     def step(self, rate: float) -> None:
@@ -107,7 +107,9 @@ class Optimisers(ABC):
         """Clip the dense gradients in place; the factor for the tables' own, None where one overflowed."""
         if not self.clipper.active and not self.loss_scale.active:
             return 1.0
-        squares = [float(np.vdot(g, g)) for g in gradients] + [one.square() for one in self.dense.values()]
+        squares = [float(np.vdot(g, g)) for g in gradients] + [
+            one.squared_norm() for one in self.dense.values()
+        ]
         norm = float(np.sqrt(sum(squares)))
         if self.loss_scale.active:
             self.loss_scale.update(finite=math.isfinite(norm))
