@@ -17,11 +17,10 @@ WORDS, WIDTH, ROWS, ALL_LABELS = 12, 6, 5, 9
 LABELS = np.array([0, 2, 3, 5, 8], dtype=np.int32)  # those that the batch shares
 DRAWS = stream(0, "test/twin")
 TEXTS, LABEL_TEXTS = (
-    sparse.csr_array(np.abs(DRAWS.normal(size=(rows, WORDS))) * (DRAWS.random((rows, WORDS)) < 0.4))
+    np.abs(DRAWS.normal(size=(rows, WORDS))).astype(np.float32) * (DRAWS.random((rows, WORDS)) < 0.4)
     for rows in (ROWS, ALL_LABELS)
-)
-LABEL_TEXTS[[3], :] = 0  # a label of which only the free vector is known
-LABEL_TEXTS.eliminate_zeros()
+)  # (rows, words): bags
+LABEL_TEXTS[3] = 0  # a label of which only the free vector is known
 DISCOUNT = -np.abs(DRAWS.normal(size=len(LABELS))).astype(np.float32)
 TARGETS = plain_losses.batch_targets(
     np.array([[1.0, 0, 0, 0.5, 0], [0, 1, 0, 0, 0], [0, 0, 0.3, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]]),
@@ -30,11 +29,15 @@ TARGETS = plain_losses.batch_targets(
 )
 
 
+def bags_of(rows: np.ndarray) -> Bags:
+    return Bags.of(sparse.csr_array(rows))
+
+
 def network() -> TwinNetwork:
     """A network whose every parameter has a gradient."""
     draws = stream(1, "test/twin")
     words, free = (draws.normal(size=(n, WIDTH)).astype(np.float32) for n in (WORDS, ALL_LABELS))
-    made = TwinNetwork(words, free, Bags.of(LABEL_TEXTS), scale=3.0)
+    made = TwinNetwork(words, free, bags_of(LABEL_TEXTS), scale=3.0)
     for layer in (made.text_layer, made.label_layer):
         layer += draws.normal(0, 0.5, layer.shape).astype(np.float32)
     return made
@@ -48,10 +51,7 @@ def by_torch(made: TwinNetwork) -> tuple[float, dict[str, np.ndarray]]:
     }
     words, free, text_layer, label_layer, log_scale = leaves.values()
 
-    def summed(bags: sparse.csr_array) -> torch.Tensor:
-        return torch.from_numpy(bags.toarray().astype(np.float32).astype(np.float64)) @ words
-
-    texts, labels = summed(TEXTS), summed(LABEL_TEXTS)
+    texts, labels = (torch.from_numpy(bags).double() @ words for bags in (TEXTS, LABEL_TEXTS))
     text = functional.normalize(texts + torch.relu(texts) @ text_layer, dim=1)
     label = functional.normalize(labels + torch.relu(labels) @ label_layer + free, dim=1)[LABELS]
     scores = log_scale.exp() * (text @ label.T)
@@ -62,7 +62,7 @@ def by_torch(made: TwinNetwork) -> tuple[float, dict[str, np.ndarray]]:
 
 def by_hand(made: TwinNetwork) -> tuple[float, dict[str, np.ndarray]]:
     """The same by the network itself; rows of a table that it does not name have no gradient."""
-    loss = made.loss(Bags.of(TEXTS), LABELS, TARGETS, DISCOUNT)
+    loss = made.loss(bags_of(TEXTS), LABELS, TARGETS, DISCOUNT)
     gradients = dict(loss.dense)
     for name, (rows, gradient) in loss.tables.items():
         gradients[name] = np.zeros_like(made.tables[name])
@@ -95,9 +95,9 @@ def test_gradients_are_those_of_differences(name):
 
 
 def test_a_batch_without_rows_changes_nothing():
-    none = sparse.csr_array((0, WORDS), dtype=np.float32)
+    none = np.zeros((0, WORDS), dtype=np.float32)
     empty = plain_losses.batch_targets(np.zeros((0, 5)), np.zeros((0, 5)), np.zeros(0))
-    loss = network().loss(Bags.of(none), LABELS, empty, DISCOUNT)
+    loss = network().loss(bags_of(none), LABELS, empty, DISCOUNT)
     assert loss.value == 0
     assert not any(gradient.any() for gradient in loss.dense.values())
     assert not any(gradient.any() for _, gradient in loss.tables.values())

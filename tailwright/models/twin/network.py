@@ -93,8 +93,7 @@ class TwinNetwork(ArrayNetwork):
         `discount` (labels,) is that of the loss.
         """
         bags = joined([texts, self.label_bags.take(labels)])
-        used, (bags,) = share_words([bags], self._scratch)
-        sums = bags.sum(self.words[used])  # (texts + labels, width)
+        sums = bags.sum(self.words)  # (texts + labels, width)
         text = Side.of(sums[: len(texts)], self.text_layer)
         label = Side.of(sums[len(texts) :], self.label_layer, self.free[labels])
         scaled = text.units * np.exp(self.log_scale)
@@ -105,7 +104,8 @@ class TwinNetwork(ArrayNetwork):
         of_label = by_score.T @ scaled
         text_sums, text_layer, _ = text.backward(of_text)
         label_sums, label_layer, free = label.backward(of_label)
-        words = bags.transposed(len(used)).sum(np.concatenate([text_sums, label_sums]))
+        used, (bags,) = share_words([bags], self._scratch)
+        words = bags.transposed(len(used)).sum(np.concatenate([text_sums, label_sums]))  # (used, width)
         dense = {
             "text_layer": text_layer,
             "label_layer": label_layer,

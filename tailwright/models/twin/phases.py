@@ -108,6 +108,6 @@ def memory_need(words: int, corpus: Corpus, bag_bytes: int, settings: TwinSettin
             "label vectors": 3 * labels * width,
             "the best weights so far": 0 if corpus.valid is None else (words + labels) * width,
             "texts as words": bag_bytes,
-            "a batch": 4 * batch * scored * FLOAT + (8 * scored + 8 * batch + 2 * touched) * width,
+            "a batch": batch * scored * FLOAT + (6 * scored + 6 * batch + touched) * width,
         }
     )
