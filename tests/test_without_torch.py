@@ -40,14 +40,14 @@ WORK = {
     "evaluate": "evaluate run shop",
     "compare": "compare run mixed --data shop",
     "report": "report run mixed --data shop --out report.html",
-    "demo": "demo --size 60 --quiet",
+    "demo": "demo --size 200 --quiet",
 }
 NEEDS = "is not installed; install it with: pip install 'tailwright[deep]'"
 REFUSED = {
-    "train shop --out no --model astec": "the model astec",
-    "train shop --out no --model linear+roberta": "the model roberta",
-    "train shop --out no --augment gda": "the augmentation gda",
-    "augment shop --method xda --out no": "the augmentation xda",
+    "train shop --quiet --out no --model astec": "the model astec",
+    "train shop --quiet --out no --model linear+roberta": "the model roberta",
+    "train shop --quiet --out no --augment gda": "the augmentation gda",
+    "augment shop --quiet --method xda --out no": "the augmentation xda",
 }
 
 
