@@ -35,6 +35,7 @@ from tailwright.models import models
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.settings import settings_from
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Plan
 from tailwright.training.workplace import Workplace
 
@@ -80,7 +81,7 @@ def epochs_of(
 
     def epoch(reader: RowReader) -> Callable[[], None]:
         phase = TokenPhase(name, network, reader, corpus.train, plan)
-        return lambda: run_phases(network, [phase], seed=0)
+        return lambda: run_phases(ModuleNetwork(network), [phase], seed=0)
 
     facts = {
         "tokens_a_row": round(float(tokens.lengths.mean()), 1),

@@ -32,6 +32,7 @@ from tailwright.data import Corpus
 from tailwright.models import models
 from tailwright.settings import settings_from
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.workplace import Workplace
 
 DATASET = "wikispeedia-links"
@@ -76,7 +77,7 @@ def epoch_of(
     model._features = folder
     model.build(corpus, seed=0, work=Workplace())
     phases = model.phases(model.texts.tokens(corpus.train.texts), corpus, seed=0, work=Workplace())
-    return lambda: run_phases(model.network, phases, seed=0)
+    return lambda: run_phases(ModuleNetwork(model.network), phases, seed=0)
 
 
 def ways_of(case: str) -> list[str]:

@@ -56,7 +56,7 @@ def run(name: str, rows: int, width: int, touched: int, steps: int) -> dict[str,
 
     elif name == "table ours":
         table = RowTable(weight.numpy()).train()
-        sparse = RowSparseAdam(table)
+        sparse = RowSparseAdam(table.array)
 
         def step(number: int) -> None:
             (table(ids[number]) * 2).sum().backward()

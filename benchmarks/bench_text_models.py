@@ -39,7 +39,7 @@ from tailwright.models import models
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.settings import settings_from
 from tailwright.training.batches import batch_stream
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.workplace import Workplace
 
 MODELS = ("attentionxml", "la-roberta", "roberta", "lightxml", "xml-cnn")
@@ -75,7 +75,7 @@ class Training:
         self.tokens = model.texts.tokens(corpus.train.texts)
         self.phase: TokenPhase
         (self.phase,) = model.phases(self.tokens, corpus, seed=0, work=work)
-        self.optimisers = Optimisers(self.network, self.phase.plan)
+        self.optimisers = ModuleOptimisers(self.network, self.phase.plan)
         self.order = self.phase.prepare(0, 0)["order"]
 
     def rows(self, number: int) -> np.ndarray:

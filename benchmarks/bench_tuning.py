@@ -30,7 +30,7 @@ from tailwright.language.tuning import token_loss
 from tailwright.pretrained import weights_folder
 from tailwright.store import writing
 from tailwright.streams import stream
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 
 ROWS = 2000
@@ -62,7 +62,7 @@ def step(
     model: Any,
     data: Sequences,
     rows: np.ndarray,
-    optimisers: Optimisers,
+    optimisers: ModuleOptimisers,
     most: int,
     loss: Callable[..., torch.Tensor],
 ) -> None:
@@ -75,10 +75,10 @@ def step(
     optimisers.step(1.0)
 
 
-def trainable(model: Any) -> tuple[dict[str, torch.Tensor], Optimisers]:
+def trainable(model: Any) -> tuple[dict[str, torch.Tensor], ModuleOptimisers]:
     weights = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
     plan = Plan(1, 16, dict.fromkeys(weights, 1e-6), weight_decay=0.01, clip=1.0)
-    return weights, Optimisers(model, plan)
+    return weights, ModuleOptimisers(model, plan)
 
 
 def main() -> None:
@@ -129,7 +129,7 @@ def main() -> None:
         optimisers.step(1.0)
         gradients.append(time.perf_counter() - started)
 
-    def checkpoint(kept: dict[str, torch.Tensor], state: Optimisers) -> dict[str, float]:
+    def checkpoint(kept: dict[str, torch.Tensor], state: ModuleOptimisers) -> dict[str, float]:
         with tempfile.TemporaryDirectory(dir=common.ROOT) as place:
             started = time.perf_counter()
             with writing(Path(place) / "checkpoint", kind="checkpoint") as written:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
+
+# What is imported from an optional dependency, and the extra that installs it.
+EXTRA_OF = {"torch": "deep", "transformers": "deep", "tokenizers": "deep"}
 
 
 class TailwrightError(Exception):
@@ -39,6 +43,21 @@ class MissingExtraError(InputError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} is not installed; install it with: pip install 'tailwright[{extra}]'")
+
+
+def require_extra(extra: str, what: str) -> None:
+    """A MissingExtraError unless all of the extra is installed, which `what` needs."""
+    for library, of in EXTRA_OF.items():
+        if of == extra and find_spec(library) is None:
+            raise MissingExtraError(f"{library}, which {what} needs,", extra)
+
+
+def missing_extra(error: Exception) -> MissingExtraError | None:
+    """The line for an import that failed because an extra is not installed; None for any other error."""
+    library = (getattr(error, "name", None) or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or library not in EXTRA_OF:
+        return None
+    return MissingExtraError(library, EXTRA_OF[library])
 
 
 def quoted(value: object, limit: int = 60) -> str:

@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional
 
 from tailwright.data.batch_targets import BatchTargets
+from tailwright.training import losses
 
 
 def batch_targets(targets: np.ndarray, ignored: np.ndarray, weights: np.ndarray) -> BatchTargets:
@@ -42,8 +43,10 @@ def binary_cross_entropy(scores: torch.Tensor, targets: BatchTargets) -> torch.T
     return (losses * factors).sum() / max(len(scores), 1)
 
 
-def decoupled_softmax(scores: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-    """Pair by pair, with a denominator of the positive itself and of the row's negatives."""
+def decoupled_softmax(
+    scores: torch.Tensor, targets: BatchTargets, discount: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Pair by pair, with a denominator of the positive itself and of the row's negatives, discounted."""
     values, factors = (matrix.to(scores.dtype) for matrix in dense(targets, scores.shape[1]))
     ignored = np.zeros(scores.shape, dtype=bool)
     ignored[targets.ignored_rows, targets.ignored] = True
@@ -54,6 +57,27 @@ def decoupled_softmax(scores: torch.Tensor, targets: BatchTargets) -> torch.Tens
             for other in range(scores.shape[1])
             if other == label or (values[row, other] == 0 and not ignored[row, other])
         ]
-        probability = torch.softmax(scores[row, others], 0)[others.index(label)]
+        logits = scores[row, others]
+        if discount is not None:
+            logits = logits - discount[others] * torch.tensor([other != label for other in others])
+        probability = torch.softmax(logits, 0)[others.index(label)]
         total = total - factors[row, label] * values[row, label] * torch.log(probability)
     return total / max(len(scores), 1)
+
+
+def differentiable(scores: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+    """The package's decoupled softmax, with the gradients that it gives itself."""
+    result: torch.Tensor = _Given.apply(scores, targets)
+    return result
+
+
+class _Given(torch.autograd.Function):
+    @staticmethod
+    def forward(context, scores, targets):
+        value, gradient = losses.decoupled_softmax(scores.detach().numpy().copy(), targets)
+        context.save_for_backward(torch.from_numpy(gradient))
+        return scores.new_tensor(value)
+
+    @staticmethod
+    def backward(context, slope):
+        return slope * context.saved_tensors[0], None

@@ -6,11 +6,13 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tailwright.cli import command_names
+from tailwright.models import models
 
 PACKAGE = Path(__file__).resolve().parent.parent / "tailwright"
 
@@ -83,6 +85,73 @@ def test_imports_point_only_downwards(path):
 def test_every_room_of_the_floor_plan_is_in_the_docs():
     docs = (PACKAGE.parent / "docs" / "architecture.md").read_text()
     assert [room for room in {room_of(f) for f in FILES} - FACE if f"`{room}" not in docs] == []
+
+
+DEEP = {"torch", "transformers", "tokenizers"}
+# What imports DEEP libraries at the top of a file: nothing that commands, `linear`, `twin`, their fusion, the
+# floors or an augmentation without a language model import in turn.
+DEEP_MODELS = {name for name in models.names() if "+" not in name and models.card(name).extra == "deep"}
+DEEP_FOLDERS = {name.replace("-", "_") for name in DEEP_MODELS}
+DEEP_FILES = {PACKAGE / "runs" / "explain_mix.py"}  # runs the networks that TailMix mixes in
+
+
+@cache
+def imported_on_top(path: Path) -> set[str]:
+    """The modules that a file imports before anything in it is called."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def files_of(module: str) -> list[Path]:
+    """The file of a module of the package and the `__init__` of every folder above it."""
+    parts = module.split(".")[1:]
+    folders = [PACKAGE.joinpath(*parts[:depth], "__init__.py") for depth in range(len(parts) + 1)]
+    file = PACKAGE.joinpath(*parts).with_suffix(".py")
+    return [path for path in (*folders, file) if path.exists()]
+
+
+def is_light(path: Path) -> bool:
+    """Whether a file is one that must do without deep libraries, by where it lies."""
+    parts = path.relative_to(PACKAGE).parts
+    if path in DEEP_FILES:
+        return False
+    if parts[0] == "models":
+        return parts[1] not in {*DEEP_FOLDERS, "shared"} or path.name == "__init__.py"
+    if parts[0] == "augmentation":
+        return parts[1] != "shared"
+    return parts[0] in {"cli", "study", "runs", "evaluation", "labels", "store", "kernels", "__init__.py"}
+
+
+LIGHT = [path for path in FILES if is_light(path)]
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_light_half_does_not_import_torch(path):
+    seen, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        modules = imported_on_top(file)
+        deep = {module for module in modules if module.partition(".")[0] in DEEP}
+        assert not deep, (
+            f"{path.relative_to(PACKAGE)} imports {file.relative_to(PACKAGE)}, which imports {deep}"
+        )
+        waiting += [
+            found for module in modules if module.startswith("tailwright") for found in files_of(module)
+        ]
+
+
+def test_a_model_that_imports_torch_says_so_on_its_card():
+    folders = {path.parent.name for path in PACKAGE.glob("models/*/model.py")} - {"fusion"}
+    assert {name for name in folders if not is_light(PACKAGE / "models" / name / "model.py")} == DEEP_FOLDERS
+    assert folders - DEEP_FOLDERS == {"twin"}
 
 
 HEAVY = [

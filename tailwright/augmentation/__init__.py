@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from tailwright.errors import InputError
+from tailwright.errors import InputError, require_extra
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings, Settings, setting, settings_from
 from tailwright.training.workplace import Workplace, peak_rss_mb
@@ -66,6 +66,11 @@ class AugmenterCard:
     paper: str = ""
     needs: tuple[str, ...] = ()
     mix_points: tuple[str, ...] = ()
+
+    @property
+    def extra(self) -> str:
+        """The extra of the package that must be installed, if any."""
+        return "deep" if self.mix_points or "a language model" in self.needs else ""
 
     def __post_init__(self) -> None:
         if set(self.mix_points) - MIX_POINTS.keys() or (self.door == "hidden" and not self.mix_points):
@@ -262,6 +267,7 @@ augmenters: Registry[type[Augmenter]] = Registry("augmenter", "tailwright.augmen
 def augmenter(name: str, settings: Mapping[str, Any] | None = None) -> Augmenter:
     """The method of that name with these settings; an unknown name or setting is an InputError."""
     kind = augmenters.get(name)
+    require_extra(kind.card.extra, f"the augmentation {name}")
     return kind(settings_from(kind.Settings, settings or {}))
 
 

@@ -26,7 +26,7 @@ from tailwright.cli import (
     train,
 )
 from tailwright.cli.options import spelt_out
-from tailwright.errors import TailwrightError
+from tailwright.errors import TailwrightError, missing_extra
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
 
@@ -99,6 +99,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
+        error = missing_extra(error) or error
         if isinstance(error, TailwrightError):
             return _say(str(error), error.exit_code)
         what = str(error).replace("\n", " ")

@@ -1,22 +1,14 @@
-"""`Bags`: texts as sparse rows of word weights, and the weighted sums of their words' vectors.
-
-`bag_sum` computes these sums in sparse kernels, forward and backward. `EmbeddingBags` gives it a matrix of
-the batch's words alone.
-"""
+"""`Bags`: texts as sparse rows of word weights, and the weighted sums of their words' vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
-from torch import nn
 
 from tailwright.data.pairs import CsrArrays
-from tailwright.encoders.row_table import RowTable
 from tailwright.kernels.csr import gather_rows, number_locally, sum_rows, transposed
 
 
@@ -63,6 +55,18 @@ class Bags:
         sum_rows(*self.arrays, table, out)
         return out
 
+    def transposed(self, words: int) -> Bags:
+        """The rows of each of `words` words with its weights in them, as a bag of rows."""
+        return Bags(*transposed(*self.arrays, words))
+
+
+def joined(bags: Sequence[Bags]) -> Bags:
+    """All bags, one after the other."""
+    ends = np.cumsum([0, *(len(some.words) for some in bags)])
+    starts = [some.indptr[:-1] + end for some, end in zip(bags, ends[:-1], strict=True)]
+    words, weights = (np.concatenate([getattr(some, what) for some in bags]) for what in ("words", "weights"))
+    return Bags(np.concatenate([*starts, ends[-1:]]), words, weights)
+
 
 def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, list[Bags]]:
     """The distinct words of all `bags`, sorted, and the bags with each word replaced by its place among them.
@@ -73,38 +77,3 @@ def share_words(bags: Sequence[Bags], scratch: np.ndarray) -> tuple[np.ndarray, 
     ends = np.cumsum([len(some.words) for some in bags])
     numbered = np.split(places, ends[:-1])
     return words, [Bags(b.indptr, w, b.weights) for b, w in zip(bags, numbered, strict=True)]
-
-
-class EmbeddingBags(nn.Module):
-    """Word vectors, and weighted sums of them."""
-
-    def __init__(self, vectors: np.ndarray) -> None:
-        """`vectors` (words, width) float32 is what the words start at."""
-        super().__init__()
-        self.table = RowTable(vectors)
-        self._scratch = np.full(len(vectors), -1, dtype=np.int32)
-
-    def forward(self, *bags: Bags) -> tuple[torch.Tensor, ...]:
-        """(rows, width) for each of `bags`. In training it is called once a batch, with all its bags."""
-        words, numbered = share_words(bags, self._scratch)
-        vectors = self.table(words)
-        return tuple(bag_sum(vectors, some) for some in numbered)
-
-
-def bag_sum(table: torch.Tensor, bags: Bags) -> torch.Tensor:
-    """(rows, width): each bag's weighted sum of rows of `table` (words, width), with a gradient for it."""
-    result: torch.Tensor = _BagSum.apply(table, bags)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _BagSum(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, table: torch.Tensor, bags: Bags) -> torch.Tensor:
-        context.bags, context.words = bags, table.shape[0]
-        return torch.from_numpy(bags.sum(table.detach().numpy()))
-
-    @staticmethod
-    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-        bags: Bags = context.bags
-        by_word = Bags(*transposed(*bags.arrays, context.words))
-        return torch.from_numpy(by_word.sum(gradients[0].contiguous().numpy())), None

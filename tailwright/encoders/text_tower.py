@@ -7,8 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
 from tailwright.encoders.dropout import Dropout
+from tailwright.encoders.embedding_bags import EmbeddingBags
 
 ROWS_A_BLOCK = 8192
 

@@ -20,7 +20,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.bags import Bags, bag_sum, share_words
+from tailwright.encoders.bags import Bags, share_words
+from tailwright.encoders.embedding_bags import bag_sum
 from tailwright.encoders.residual import SpectralLinear
 from tailwright.encoders.row_table import RowTable
 from tailwright.heads.label_components import ComponentAttention

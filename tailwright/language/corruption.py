@@ -21,8 +21,8 @@ from tailwright.language.passages import Passages
 from tailwright.language.soft_prompt import PromptedT5, padded_tokens
 from tailwright.language.t5 import Infiller
 from tailwright.streams import stream
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.weights import Arrays
 
 _IGNORED = -100  # no loss at these places
 

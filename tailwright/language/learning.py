@@ -23,6 +23,7 @@ from tailwright.errors import TailwrightError
 from tailwright.store import open_folder, writing
 from tailwright.store.keeping import alone
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Phase
 from tailwright.training.weights import put_weights, weights_of
 from tailwright.training.workplace import Workplace
@@ -50,7 +51,7 @@ def learn_once(
             return
         work = Workplace(folder, resume=True, checkpoint_seconds=checkpoint_seconds)
         _discard_damaged(folder / "checkpoint")
-        run_phases(network, [phase(work)], seed=seed, work=work)
+        run_phases(ModuleNetwork(network), [phase(work)], seed=seed, work=work)
         with writing(folder / KIND, kind=KIND, overwrite=True) as kept:
             kept.tensors("weights", weights_of(network, learning))
         shutil.rmtree(folder / "checkpoint", ignore_errors=True)

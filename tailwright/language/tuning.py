@@ -24,9 +24,9 @@ from tailwright.language.settings import TuningSettings
 from tailwright.language.work import work_folder
 from tailwright.pretrained import identity_of, weights_folder
 from tailwright.store.shared import content_key
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
-from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 

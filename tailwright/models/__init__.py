@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tailwright.augmentation import DOORS, Augmenter, AugmenterCard, BatchAugmenter
-from tailwright.errors import InputError
+from tailwright.errors import InputError, require_extra
 from tailwright.registry import Registry
 from tailwright.settings import NoSettings
 from tailwright.training.workplace import Workplace
@@ -41,6 +41,7 @@ class ModelCard:
     `doors` are where augmentations can enter: "rows", which is open to all, and those inside the training.
     `mix_points` are the points of the hidden door, as in `tailwright.encoders.mixing`.
     `scores` says how scores compare: probabilities by their ratio, log-odds by their difference.
+    `extra` is the extra of the package that must be installed, if any.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ModelCard:
     doors: tuple[str, ...] = ("rows",)
     mix_points: tuple[str, ...] = ()
     scores: Literal["probability", "log-odds"] = "probability"
+    extra: str = ""
 
     def __post_init__(self) -> None:
         for name, known in (("reads", READS), ("doors", DOORS)):
@@ -165,6 +167,11 @@ class ModelRegistry(Registry[type[Model]]):
         return sorted({*super().names(), *self.FUSIONS})
 
     def get(self, name: str) -> type[Model]:
+        # Of a fusion all parts are looked at now, not when the parts before have been trained.
+        for part in name.split("+"):
+            folder = self._folder(part)  # a model in a file needs no extra
+            if folder is not None:
+                require_extra(folder.CARD.extra, f"the model {part}")
         if "+" not in name:
             return super().get(name)
         # By name, as other models are found: no model depends on the code of fusions.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, RowAugmenter, RowMethod, augmenter
+from tailwright.augmentation import AugmenterCard, RowAugmenter, RowMethod, augmenter, augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
@@ -76,9 +76,9 @@ def train(
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
     of_each = augment_settings or {}
-    methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     for name in augment:
-        check_door(model, methods[name].card)
+        check_door(model, augmenters.card(name))
+    methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
     check_methods([methods[name] for name in augment], corpus)
     if device == "cuda":
         from tailwright.training.devices import device_of

@@ -12,16 +12,18 @@ import numpy as np
 import torch
 from transformers.optimization import Adafactor
 
+from tailwright.training.dense_adam import TensorGradient
+
 LARGEST_STEP = 1.0  # in times the rate
 
 
-class FixedRateAdafactor:
+class FixedRateAdafactor(TensorGradient):
     """The optimiser of one tensor of two axes or more."""
 
     def __init__(self, parameter: torch.Tensor, weight_decay: float = 0.0) -> None:
         if parameter.dim() < 2:
             raise ValueError(f"Adafactor takes two axes or more, got {tuple(parameter.shape)}")
-        self.parameter = parameter
+        super().__init__(parameter)
         self._adafactor: Any = Adafactor(  # type: ignore[no-untyped-call]
             [parameter],
             lr=1.0,

@@ -7,12 +7,11 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from torch import nn
-
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.named_arrays import Arrays
+from tailwright.training.network import Network
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.swa import Averages
-from tailwright.training.weights import Arrays, put_weights, weights_of
 
 
 @dataclass
@@ -42,7 +41,7 @@ class RunState:
     """All that changes while a phase goes on."""
 
     place: Place
-    network: nn.Module
+    network: Network
     optimisers: Optimisers
     averages: Averages
     changing: Callable[[], Collection[str]]  # the weights that some phase changes; no others are kept
@@ -54,7 +53,7 @@ class RunState:
         place = dataclasses.asdict(self.place)
         place["best"] = None if self.place.best == -math.inf else self.place.best
         folder.json("place.json", place)
-        folder.tensors("weights", weights_of(self.network, self.changing()))
+        folder.tensors("weights", self.network.weights(self.changing()))
         folder.tensors("optimisers", dict(self.optimisers.state()))
         folder.tensors("averages", self.averages.state())
         folder.tensors("epoch", self.epoch)
@@ -63,8 +62,8 @@ class RunState:
     def restore(self, folder: FolderReader) -> None:
         """Take in what `save` wrote."""
         self.place = read_place(folder)
-        shapes = {n: weight.shape for n, weight in weights_of(self.network, self.changing()).items()}
-        put_weights(self.network, folder.tensors("weights", shapes=shapes))
+        shapes = {n: weight.shape for n, weight in self.network.weights(self.changing()).items()}
+        self.network.put(folder.tensors("weights", shapes=shapes))
         self.optimisers.restore(folder.tensors("optimisers"))
         self.averages.restore(folder.tensors("averages"))
         self.epoch = folder.tensors("epoch")

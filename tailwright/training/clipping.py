@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.settings import Settings, setting
-from tailwright.training.weights import Arrays
+from tailwright.training.named_arrays import Arrays
 
 
 @dataclass(frozen=True)

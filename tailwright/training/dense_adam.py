@@ -1,4 +1,4 @@
-"""AdamW for parameters that every batch touches, and which of them decay.
+"""AdamW for tensors that every batch touches.
 
 Equal to `torch.optim.AdamW`, whose first use loads torch's compiler: seconds and 80 MB for nothing here. What
 it calls when it is asked for one fused pass over the memory is called here: for the weights of a language
@@ -7,21 +7,49 @@ model, a sixth of the time of an operation after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
-from tailwright.settings import Settings, setting
 from tailwright.training.sparse_adam import BETAS, EPSILON
 
 
-class DenseAdam:
+class TensorGradient:
+    """The gradient that backward passes leave in a tensor, as optimisers see it."""
+
+    def __init__(self, parameter: torch.Tensor) -> None:
+        self.parameter = parameter
+
+    @property
+    def gradient(self) -> torch.Tensor | None:
+        """None where no loss reached the tensor."""
+        return self.parameter.grad
+
+    @gradient.setter
+    def gradient(self, gradient: torch.Tensor | None) -> None:
+        self.parameter.grad = gradient
+
+    def filled(self) -> torch.Tensor:
+        """The gradient in one piece of memory, from now on zeros where there was none."""
+        found = self.parameter.grad
+        found = torch.zeros_like(self.parameter) if found is None else found.contiguous()
+        self.parameter.grad = found
+        return found
+
+    def squared_norm(self) -> float:
+        """The sum of squares, row by row: exact for millions, without a copy of the size of the gradient."""
+        found = self.parameter.grad
+        if found is None:
+            return 0.0
+        rows = found.reshape(len(found) if found.dim() > 1 else 1, -1)
+        return float(torch.linalg.vector_norm(rows, dim=1).square().sum())
+
+
+class DenseAdam(TensorGradient):
     """The optimiser of one tensor: two moments of its shape, and a step counter."""
 
     def __init__(self, parameter: torch.Tensor, weight_decay: float = 0.0, epsilon: float = EPSILON) -> None:
-        self.parameter, self.weight_decay, self.epsilon = parameter, weight_decay, epsilon
+        super().__init__(parameter)
+        self.weight_decay, self.epsilon = weight_decay, epsilon
         self.steps = 0
         self.mean = torch.zeros_like(parameter)
         self.square = torch.zeros_like(parameter)
@@ -62,31 +90,3 @@ class DenseAdam:
         self.mean.copy_(torch.from_numpy(state["mean"]))
         self.square.copy_(torch.from_numpy(state["square"]))
         self.steps = int(state["steps"][0])
-
-
-@dataclass(frozen=True)
-class WeightDecay(Settings):
-    """A decay that spares biases and norms, whose size says nothing of complexity: by name and by shape.
-
-    >>> decay = WeightDecay(0.01)
-    >>> decay.of("layer.0.dense.weight", (4, 4)), decay.of("layer.0.LayerNorm.weight", (4,))
-    (0.01, 0.0)
-    """
-
-    rate: float = setting(0.0, "of the parameters that decay", least=0)
-    spared: tuple[str, ...] = setting(("bias", "norm"), "words in the names of parameters that do not decay")
-    spares_vectors: bool = setting(True, "whether parameters of one axis or none do not decay either")
-
-    def check(self) -> None:
-        if any(not word for word in self.spared):
-            raise ValueError(f"spared must hold words of names, got {self.spared}")
-
-    def of(self, name: str, shape: Sequence[int]) -> float:
-        """The decay of a parameter."""
-        named = any(word.lower() in name.lower() for word in self.spared)
-        return 0.0 if named or (self.spares_vectors and len(shape) < 2) else self.rate
-
-
-def decay_of(decay: float | WeightDecay, name: str, shape: Sequence[int]) -> float:
-    """The decay of a parameter; a number is the same for all."""
-    return decay.of(name, shape) if isinstance(decay, WeightDecay) else decay

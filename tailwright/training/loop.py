@@ -16,49 +16,44 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from tailwright.errors import TailwrightError
 from tailwright.progress import progress
 from tailwright.store.shared import shared, shared_folder
 from tailwright.training.batches import batch_stream
 from tailwright.training.checkpoints import Place, RunState, read_place
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.named_arrays import Arrays
+from tailwright.training.network import Network
 from tailwright.training.phases import Phase
 from tailwright.training.swa import Averages
 from tailwright.training.team import current_team
-from tailwright.training.weights import Arrays, named_tensors, put_weights, rates_by_name, weights_of
 from tailwright.training.workplace import Workplace
 
 log = logging.getLogger(__name__)
 
 
 def run_phases(
-    network: nn.Module, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
+    network: Network, phases: Sequence[Phase], *, seed: int, work: Workplace | None = None
 ) -> None:
     """Train a network through phases, in place; it ends in evaluation mode, where frozen children stay."""
     work = work or Workplace()
-    if network.training:
-        network.eval()
     team = current_team()
-    for _, tensor in named_tensors(network) if team.size > 1 else ():
-        team.same(tensor.detach())  # what processes have made of the data may differ in the last bit
+    network.begin(team)
     _say_what_is_never_averaged(phases, work)
     saved = work.restore()
     start = 0 if saved is None else read_place(saved).phase
 
     @cache
     def changing() -> set[str]:
-        trained = {name for phase in phases for name in rates_by_name(network, phase.plan.rates)}
-        return trained | {name for name, _ in network.named_buffers()}
+        return {name for phase in phases for name in network.trained(phase.plan)} | {*network.statistics()}
 
     for number in range(start, len(phases)):
         phase = phases[number]
-        optimisers = Optimisers(network, phase.plan)
+        optimisers = network.optimisers(phase.plan)
         averages = Averages(phase.plan.averaging, network, optimisers.rates)
         run = RunState(Place(phase=number), network, optimisers, averages, changing)
         if saved is not None:
@@ -103,7 +98,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 advance(len(rows))
                 work.checkpoint(run.save)
             _end_epoch(phase, run, time.monotonic() - started, work)
-    put_weights(run.network, run.best or run.averages.means)
+    run.network.put(run.best or run.averages.means)
 
 
 def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: int, work: Workplace) -> None:
@@ -111,7 +106,7 @@ def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: i
 
     def trained() -> Arrays:
         _run_phase(phase, run, seed, work)
-        return {name: array.copy() for name, array in weights_of(run.network, run.optimisers.changed).items()}
+        return {name: array.copy() for name, array in run.network.weights(run.optimisers.changed).items()}
 
     weights = shared(
         "trained-phase",
@@ -120,7 +115,7 @@ def _run_phase_once(phase: Phase, key: Callable[[], str], run: RunState, seed: i
         lambda folder, made: folder.tensors("weights", made),
         lambda folder: folder.tensors("weights"),
     )
-    put_weights(run.network, weights)
+    run.network.put(weights)
 
 
 def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workplace) -> None:
@@ -145,19 +140,14 @@ def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workpl
 
 
 def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int, seed: int) -> float:
-    """The mean loss of rows that begin at row `begin` of their batch; gradients are left in the network."""
+    """The mean loss of rows that begin at row `begin` of their batch; the optimisers have the gradients."""
     size = phase.plan.micro_batch or max(len(rows), 1)
     whole, value = phase.mass(rows), 0.0
     for start in range(0, len(rows), size):
         piece = rows[start : start + size]
         counts = 1.0 if len(piece) == len(rows) else phase.mass(piece) / max(whole, 1e-12)
-        with run.optimisers.loss_scale.context():
-            loss = phase.loss(piece, batch_stream(seed, phase.name, step, begin + start), run.epoch)
-        factor = counts * run.optimisers.loss_scale.value
-        if loss.requires_grad:
-            (loss if factor == 1 else factor * loss).backward()  # type: ignore[no-untyped-call]
-        run.optimisers.collect()
-        value += counts * float(loss.detach())
+        random = batch_stream(seed, phase.name, step, begin + start)
+        value += counts * run.optimisers.learn(partial(phase.loss, piece, random, run.epoch), counts)
     return value
 
 
@@ -183,7 +173,7 @@ def _judge(phase: Phase, run: RunState) -> float | None:
     """Validate the weights as they are, and keep the best."""
     quality = current_team().told(phase.validate)
     if quality is not None and run.place.judged(quality):
-        run.best = {n: array.copy() for n, array in weights_of(run.network, run.optimisers.changed).items()}
+        run.best = {n: array.copy() for n, array in run.network.weights(run.optimisers.changed).items()}
     return quality
 
 

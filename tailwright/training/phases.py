@@ -9,21 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import torch
 
 from tailwright.settings import Settings, setting
 from tailwright.training.batches import epoch_order
 from tailwright.training.clipping import AdaptiveClip
-from tailwright.training.dense_adam import WeightDecay
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.precision import Precision
 from tailwright.training.schedules import Schedule
 from tailwright.training.settings import TrainingSettings
 from tailwright.training.sparse_adam import EPSILON
 from tailwright.training.swa import Averaging
-from tailwright.training.weights import Arrays
+from tailwright.training.weight_decay import WeightDecay
+
+if TYPE_CHECKING:
+    import torch
+
+    from tailwright.training.array_network import ArrayLoss
 
 
 @dataclass(frozen=True)
@@ -120,11 +124,12 @@ class Phase(ABC):
         return {"order": epoch_order(self.rows, seed, self.name, epoch)}
 
     @abstractmethod
-    def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
+    def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor | ArrayLoss:
         """The mean loss of a batch of rows, or of a part of one; `epoch` is what `prepare` gave.
 
-        A phase may call `backward` itself, chunk by chunk, and give a loss without a gradient; then it cuts
-        batches as it likes, and its plan has neither a `micro_batch` nor mixed precision.
+        Of a torch module it is a tensor. A phase may call `backward` itself, chunk by chunk, and give a loss
+        without a gradient; then it cuts batches as it likes, and its plan has neither a `micro_batch` nor
+        mixed precision. Of a network of arrays it comes with its gradients.
         """
 
     def mass(self, rows: np.ndarray) -> float:

@@ -10,9 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import numpy as np
-import torch
 
-from tailwright.training.weights import Arrays
+from tailwright.training.named_arrays import Arrays
 
 Precision = Literal["full", "mixed"]
 
@@ -30,7 +29,11 @@ class LossScale:
 
     def context(self) -> AbstractContextManager[object]:
         """Within it a loss is computed."""
-        return torch.autocast("cuda", dtype=torch.float16) if self.active else nullcontext()
+        if not self.active:
+            return nullcontext()
+        import torch
+
+        return torch.autocast("cuda", dtype=torch.float16)
 
     def update(self, *, finite: bool) -> None:
         """Take note of a step: whether all gradients were finite."""

@@ -27,9 +27,9 @@ from tailwright.heads.cluster_beam import BeamCandidates
 from tailwright.heads.cluster_head import cluster_loss
 from tailwright.kernels.csr import number_locally
 from tailwright.training.batches import BatchDrawer, DrawnBatch
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import PhaseSettings, batch_for
-from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 ROWS_A_BLOCK = 4096

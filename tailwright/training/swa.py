@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from torch import nn
 
 from tailwright.settings import Settings, setting
-from tailwright.training.weights import Arrays, put_weights, weights_of
+from tailwright.training.named_arrays import Arrays
+
+if TYPE_CHECKING:
+    from tailwright.training.network import Network
 
 Counted = Literal["phase", "epoch"]
 
@@ -46,7 +48,7 @@ class Averaging(Settings):
 class Averages:
     """The means of the named weights, on the CPU; none before `averaging.start` or without `averaging`."""
 
-    def __init__(self, averaging: Averaging | None, network: nn.Module, names: Collection[str]) -> None:
+    def __init__(self, averaging: Averaging | None, network: Network, names: Collection[str]) -> None:
         self.averaging, self.network, self.names = averaging, network, tuple(names)
         self.count = 0  # snapshots so far
         self.means: Arrays = {}
@@ -77,9 +79,9 @@ class Averages:
 
     def _swap(self) -> None:
         # One by one, so that no third copy of all weights is made.
-        for name, weight in weights_of(self.network, self.means.keys()).items():
+        for name, weight in self.network.weights(self.means.keys()).items():
             before, mean = weight.copy(), self.means[name]
-            put_weights(self.network, {name: mean})
+            self.network.put({name: mean})
             mean[...] = before
 
     def state(self) -> Arrays:
@@ -93,4 +95,4 @@ class Averages:
         self.means = {name: state[f"mean.{name}"] for name in self.names} if self.count else {}
 
     def _weights(self) -> Arrays:
-        return weights_of(self.network, self.names)
+        return self.network.weights(self.names)

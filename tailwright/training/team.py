@@ -12,7 +12,7 @@ touches a number.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     import torch
+
+    from tailwright.training.optimisers import DenseOptimiser
 
 # A validation or the features of a large corpus may keep the others waiting for long.
 PATIENCE = timedelta(days=1)
@@ -73,28 +75,26 @@ class Team:
         self._add(message)
         return float(message)
 
-    def same(self, tensor: torch.Tensor) -> None:
+    def same(self, numbers: torch.Tensor | np.ndarray) -> None:
         """Give everybody the leader's numbers, in place."""
         if self.size > 1:
+            import torch
             import torch.distributed as dist
 
-            dist.broadcast(tensor, src=0)
+            dist.broadcast(torch.as_tensor(numbers), src=0)
 
-    def add_gradients(self, parameters: Mapping[str, torch.Tensor]) -> None:
+    def add_gradients(self, optimisers: Collection[DenseOptimiser]) -> None:
         """Replace each gradient by the sum of everybody's; a process may lack the gradient of a parameter."""
         if self.size == 1:
             return
         import torch
 
         # A parameter that nobody's rows reached must stay without a gradient, as it would with one process.
-        reached = torch.tensor([float(parameter.grad is not None) for parameter in parameters.values()])
+        reached = torch.tensor([float(optimiser.gradient is not None) for optimiser in optimisers])
         self._add(reached)
-        for count, parameter in zip(reached.tolist(), parameters.values(), strict=True):
+        for count, optimiser in zip(reached.tolist(), optimisers, strict=True):
             if count:
-                gradient = parameter.grad
-                gradient = torch.zeros_like(parameter) if gradient is None else gradient.contiguous()
-                parameter.grad = gradient
-                self._add(gradient)
+                self._add(torch.as_tensor(optimiser.filled()))
 
     def gather_rows(
         self, touched: tuple[np.ndarray, np.ndarray] | None, width: int

@@ -1,12 +1,14 @@
-"""How many threads a process uses: the variables that libraries read on import, and torch's own number.
+"""How many threads a process uses: the variables that libraries read on import, and their own numbers.
 
-During a fit or a prediction torch uses as many threads as the kernels.
+During a fit or a prediction NumPy's matrix products and torch use as many threads as the kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 # Read by numba, OpenMP (torch), BLAS libraries, Arrow and tokenizers when they are first imported.
 THREAD_VARIABLES = (
@@ -20,13 +22,31 @@ THREAD_VARIABLES = (
 
 @contextmanager
 def torch_threads(threads: int | None = None) -> Iterator[int]:
-    """Let torch use `threads` threads inside the block, by default as many as numba's kernels."""
+    """Let torch, too, use `threads` threads inside the block, by default as many as the kernels."""
     import torch
+
+    before = torch.get_num_threads()
+    with blas_threads(threads) as wanted:
+        torch.set_num_threads(wanted)
+        try:
+            yield wanted
+        finally:
+            torch.set_num_threads(before)
+
+
+@contextmanager
+def blas_threads(threads: int | None = None) -> Iterator[int]:
+    """Let NumPy's matrix products use `threads` threads in the block, by default as many as the kernels."""
     from numba import get_num_threads
 
-    before, wanted = torch.get_num_threads(), threads or get_num_threads()
-    torch.set_num_threads(wanted)
-    try:
+    wanted = threads or get_num_threads()
+    with _controller().limit(limits=wanted, user_api="blas"):
         yield wanted
-    finally:
-        torch.set_num_threads(before)
+
+
+@cache
+def _controller() -> Any:
+    import numpy as np  # noqa: F401 its library must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

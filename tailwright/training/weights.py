@@ -1,17 +1,15 @@
-"""The weights of a network by name, as arrays: for a snapshot, a checkpoint or a file."""
+"""The weights of a torch module by name, as arrays: for a snapshot, a checkpoint or a file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import nn
 
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
-
-Arrays: TypeAlias = dict[str, np.ndarray]
+from tailwright.training.named_arrays import Arrays
 
 
 def named_tensors(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
@@ -51,29 +49,3 @@ def load_weights(folder: FolderReader, name: str, network: nn.Module) -> None:
             path = folder.path / f"{name}.safetensors"
             raise DamagedFolderError(f"{tensor} of {array.dtype}", expected="finite float32", path=path)
     put_weights(network, arrays)
-
-
-def rates_by_name(network: nn.Module, rates: Mapping[str, float | None]) -> dict[str, float]:
-    """The learning rate of each parameter that is trained.
-
-    `rates` names parameters, or modules for all parameters within; the longest name counts, and what is named
-    by none, or with a rate of None, is frozen. ValueError for a name of nothing.
-
-    >>> layer = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
-    >>> rates_by_name(layer, {"0": 0.1, "0.bias": 0.2})
-    {'0.weight': 0.1, '0.bias': 0.2}
-    """
-    rate_of: dict[str, float] = {}
-    used = set()
-    for name, _ in network.named_parameters():
-        owners = [owner for owner in rates if name == owner or name.startswith(f"{owner}.")]
-        if owners:
-            nearest = max(owners, key=len)
-            used.add(nearest)
-            rate = rates[nearest]
-            if rate is not None:
-                rate_of[name] = rate
-    unknown = sorted(set(rates) - used)
-    if unknown:
-        raise ValueError(f"the plan trains {unknown[0]!r}, which is no parameter of the network")
-    return rate_of

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from tailwright.encoders.bags import Bags, EmbeddingBags, bag_sum, share_words
+from tailwright.encoders.bags import Bags, joined, share_words
+from tailwright.encoders.embedding_bags import EmbeddingBags, bag_sum
 
 DENSE = np.array([[0, 2, 0, 0.5, 0], [0, 0, 0, 0, 0], [1, 0, 0, 3, 0]], dtype=np.float32)
 BAGS = Bags.of(sparse.csr_array(DENSE))
@@ -54,3 +55,10 @@ def test_the_module_sums_several_bags_and_only_their_words_learn():
 
 def test_a_slice_is_its_rows():
     np.testing.assert_array_equal(BAGS.slice(1, 3).sum(np.eye(5, dtype=np.float32)), DENSE[1:])
+
+
+def test_bags_can_be_joined_and_transposed():
+    words, rows = np.eye(5, dtype=np.float32), np.eye(3, dtype=np.float32)
+    several = joined([BAGS.take(np.array([2])), BAGS.slice(0, 0), BAGS.slice(0, 2)])
+    np.testing.assert_array_equal(several.sum(words), DENSE[[2, 0, 1]])
+    np.testing.assert_array_equal(BAGS.transposed(5).sum(rows), DENSE.T)

@@ -16,7 +16,7 @@ from tailwright.encoders.settings import BiLstmSettings, TextCnnSettings
 from tailwright.encoders.text_cnn import TextCnn, chunk_places
 from tailwright.pretrained.word_vectors import word_table
 from tailwright.streams import stream
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 from tailwright.training.weights import weights_of
 
@@ -149,7 +149,7 @@ def test_dropout_comes_from_the_stream_of_the_batch(encoder):
 
 def test_only_the_words_of_a_batch_learn(encoder):
     parameters, before = dict(encoder.named_parameters()), encoder.words.table.array.copy()
-    optimisers = Optimisers(encoder, Plan(1, 2, dict.fromkeys(parameters, 0.1)))
+    optimisers = ModuleOptimisers(encoder, Plan(1, 2, dict.fromkeys(parameters, 0.1)))
     batch = VOCABULARY.rows(["red hat", "a red zebra"], 500).padded()
     # With row 0 of the stream dropout would take all that a word has a part in.
     states_in_training(encoder, batch, 1).square().sum().backward()
@@ -164,7 +164,7 @@ def test_only_the_words_of_a_batch_learn(encoder):
 
 def test_frozen_words_stay_while_the_rest_learns(encoder):
     rates = {name: 0.1 for name, _ in encoder.named_parameters() if not name.startswith("words.")}
-    optimisers = Optimisers(encoder, Plan(1, 2, rates))
+    optimisers = ModuleOptimisers(encoder, Plan(1, 2, rates))
     before = encoder.words.table.array.copy()
     for step in range(2):
         batch = VOCABULARY.rows(TEXTS, 500).padded()

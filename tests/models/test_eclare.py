@@ -14,7 +14,8 @@ import tailwright as tw
 from tailwright.augmentation.labelmix import LabelMix
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.models.eclare import EclareSettings

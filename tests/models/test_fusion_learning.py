@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
+import plain_losses
 import pytest
 import torch
 from scipy import optimize
@@ -22,7 +22,7 @@ from tailwright.models.fusion.combination import (
     logistic_curve,
     plain_combination,
 )
-from tailwright.models.fusion.learning import learnt_combination
+from tailwright.models.fusion.learning import combination_loss, learnt_combination
 from tailwright.streams import stream
 
 ROWS, LABELS = 80, 12
@@ -38,15 +38,6 @@ def case() -> tuple[CandidateFeatures, list[list[int]]]:
 
 
 CANDIDATES, RIGHT = case()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """The networks here are so small that threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def held_out(targets=None, weights=None, **pairs) -> Dataset:
@@ -231,3 +222,24 @@ def test_a_curve_never_turns_the_ranking_round():
     scores = np.linspace(-3, 3, 50)
     factor, _ = logistic_curve(scores, (scores < 0).astype(np.float64), np.ones(50))
     assert factor > 0
+
+
+def test_the_gradients_of_the_network_are_those_of_torch():
+    draw = stream(3, "test/fusion")
+    x = draw.normal(size=(7, 9)).astype(np.float32)
+    pairs = np.array([[0, 1, 2], [3, 4, -1], [5, 6, -1]])
+    right = np.array([[1.0, 0, 0.4], [0, 1, 0], [1, 1, 0]])
+    targets = plain_losses.batch_targets(right, pairs < 0, np.array([1.0, 2.0, 0.5]))
+    shapes = {"direct": (9,), "inner": (4, 9), "offset": (4,), "outer": (4,)}
+    weights = {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    v, inner, offset, outer = (
+        torch.tensor(w, dtype=torch.float64, requires_grad=True) for w in weights.values()
+    )
+    features = torch.from_numpy(x.astype(np.float64)[pairs])
+    scores = features @ v + torch.relu(features @ inner.T + offset) @ outer
+    expected = plain_losses.decoupled_softmax(scores, targets)
+    expected.backward()
+    value, gradients = combination_loss(weights, x, pairs, targets)
+    assert value == pytest.approx(expected.item(), rel=1e-5)
+    for name, leaf in zip(shapes, (v, inner, offset, outer), strict=True):
+        np.testing.assert_allclose(gradients[name], leaf.grad.numpy(), rtol=1e-4, atol=1e-5)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from plain_losses import batch_targets
+from plain_losses import batch_targets, differentiable
 from toy_parts import KnowsFrequent, KnowsRare, Toy, toy_corpus
 
 import tailwright as tw
@@ -31,9 +31,8 @@ from tailwright.models.popularity import Popularity
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.model import Twin
 from tailwright.models.twin.network import TwinNetwork
+from tailwright.models.twin.phases import TwinPhase
 from tailwright.store import writing
-from tailwright.training.losses import decoupled_softmax
-from tailwright.training.phases import Phase
 
 # Rows of the tiny corpus that are taken twice, or weigh 2.
 TWICE = np.arange(0, 120, 3)
@@ -154,7 +153,7 @@ def test_linear_solves_the_same_problem_for_weight_2_and_for_a_row_twice(loss: s
 
 def test_a_batch_of_twin_has_the_gradients_of_one_with_the_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Losses are means over the rows of a batch, so 3 rows, one of weight 2, stand beside 4."""
-    fits: list[tuple[TwinNetwork, Phase]] = []
+    fits: list[tuple[TwinNetwork, TwinPhase]] = []
     monkeypatch.setattr(
         "tailwright.models.twin.model.run_phases",
         lambda network, phases, **_: fits.append((network, phases[0])),
@@ -164,16 +163,12 @@ def test_a_batch_of_twin_has_the_gradients_of_one_with_the_row_twice(monkeypatch
         Twin(TwinSettings(width=8)).fit(corpus.with_train(train), seed=1)
     gradients = []
     for (network, phase), rows in zip(fits, ([3, 7, 9], [3, 7, 9, 7], [3, 7, 9]), strict=True):
-        dense = [network.text_layer, network.label_layer, network.log_scale]
-        with torch.no_grad():
-            for parameter in dense:
-                parameter += 0.1  # zeros would hide some of the gradients
-        network.train()
-        loss = len(rows) * phase.loss(np.array(rows), np.random.default_rng(0), {})
-        loss.backward()  # type: ignore[no-untyped-call]
-        of_tables = [table.take_gradient()[1] for table in (network.words.table, network.free)]
+        for array in network.dense.values():
+            array += np.float32(0.1)  # zeros would hide some of the gradients
+        loss = phase.loss(np.array(rows), np.random.default_rng(0), {})
+        of_tables = [gradient for _, gradient in loss.tables.values()]
         gradients.append(
-            [loss.detach().numpy(), *of_tables, *(parameter.grad.numpy() for parameter in dense)]
+            [len(rows) * array for array in (np.float32(loss.value), *of_tables, *loss.dense.values())]
         )
     for heavy, twice, once in zip(*gradients, strict=True):
         assert np.allclose(heavy, twice, rtol=1e-4, atol=1e-6)
@@ -189,7 +184,7 @@ def _softmax_loss(
     queries: torch.Tensor, table: torch.Tensor, rows: np.ndarray, weights: np.ndarray
 ) -> torch.Tensor:
     scores = queries @ table[:, :-1].T + table[:, -1]
-    return decoupled_softmax(scores, batch_targets(TARGETS[rows], IGNORED[rows], weights))
+    return differentiable(scores, batch_targets(TARGETS[rows], IGNORED[rows], weights))
 
 
 def _cluster_loss(

@@ -7,7 +7,7 @@ import torch
 from transformers.optimization import Adafactor
 
 from tailwright.training.adafactor import FixedRateAdafactor
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 
 
@@ -60,6 +60,6 @@ def test_a_restored_state_goes_on_to_the_same_bits():
 def test_a_plan_chooses_it_and_vectors_are_refused():
     plan = Plan(rates={"weight": 0.3}, optimiser="adafactor")
     layer = torch.nn.Linear(3, 2, bias=False)
-    assert isinstance(Optimisers(layer, plan).dense["weight"], FixedRateAdafactor)
+    assert isinstance(ModuleOptimisers(layer, plan).dense["weight"], FixedRateAdafactor)
     with pytest.raises(ValueError, match="two axes or more"):
         FixedRateAdafactor(torch.zeros(3))

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from tailwright.training.clipping import AdaptiveClip, Clipper
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 
 
@@ -54,7 +54,7 @@ def test_what_is_remembered_is_restored_in_order():
 def test_gradients_of_steps_are_cut_by_the_rule():
     network = nn.ParameterDict({"dense": torch.zeros(2)})
     plan = Plan(1, 1, {"dense": 0.1}, clip=AdaptiveClip(remembered=1))
-    optimisers = Optimisers(network, plan)
+    optimisers = ModuleOptimisers(network, plan)
     means = []
     for gradient in (10.0, 0.5, 20.0):
         network["dense"].grad = torch.tensor([gradient, 0.0])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Plan
 from tailwright.training.workplace import Workplace
 
@@ -42,7 +43,7 @@ def judged(folder, qualities, **settings):
     """A phase of three steps an epoch after its training."""
     network = tiny_team.Network()
     phase = Judged(network, Plan(5, 4, tiny_team.RATES, **settings), qualities)
-    run_phases(network, [phase], seed=0, work=Workplace(folder))
+    run_phases(ModuleNetwork(network), [phase], seed=0, work=Workplace(folder))
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return phase, network.layer["weight"].detach().numpy(), events
 

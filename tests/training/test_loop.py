@@ -12,6 +12,7 @@ from torch import nn
 from tailwright.encoders.row_table import RowTable
 from tailwright.errors import TailwrightError
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
 from tailwright.training.workplace import Workplace
@@ -57,39 +58,48 @@ def weights(network):
 def test_every_epoch_goes_through_all_rows_in_its_own_order():
     network = Network()
     phase = Pull(network, plan())
-    run_phases(network, [phase], seed=0)
+    run_phases(ModuleNetwork(network), [phase], seed=0)
     epochs = [phase.seen[i] + phase.seen[i + 1] for i in (0, 2, 4)]
     assert all(sorted(epoch) == list(range(6)) for epoch in epochs)
     assert epochs[0] != epochs[1]
     assert len(set(phase.draws)) == 6
     again = Pull(Network(), plan())
-    run_phases(again.network, [again], seed=0)
+    run_phases(ModuleNetwork(again.network), [again], seed=0)
     assert again.seen == phase.seen
     np.testing.assert_array_equal(weights(again.network)[0], weights(network)[0])
 
 
 def test_a_part_without_a_rate_is_frozen_while_the_phase_runs():
     network = Network()
-    run_phases(network, [Pull(network, plan(rates={"table": 0.1}))], seed=0)
+    run_phases(ModuleNetwork(network), [Pull(network, plan(rates={"table": 0.1}))], seed=0)
     table, dense = weights(network)
     assert (table > 0).all()
     assert (dense == 0).all()
-    run_phases(network, [Pull(network, plan(rates={"dense": 0.1}))], seed=0)
+    run_phases(ModuleNetwork(network), [Pull(network, plan(rates={"dense": 0.1}))], seed=0)
     assert (weights(network)[0] == table).all()
     assert (weights(network)[1] > 0).all()
 
 
 def test_early_stopping_keeps_the_best_weights(tmp_path):
     network, best = Network(), Network()
-    run_phases(network, [Pull(network, plan(9, patience=2), qualities=[1.0, 3.0, 2.0, 2.5, 9.0])], seed=0)
-    run_phases(best, [Pull(best, plan(2))], seed=0)
+    run_phases(
+        ModuleNetwork(network),
+        [Pull(network, plan(9, patience=2), qualities=[1.0, 3.0, 2.0, 2.5, 9.0])],
+        seed=0,
+    )
+    run_phases(ModuleNetwork(best), [Pull(best, plan(2))], seed=0)
     np.testing.assert_array_equal(weights(network)[0], weights(best)[0])
     np.testing.assert_array_equal(weights(network)[1], weights(best)[1])
 
 
 def test_epochs_are_logged_with_loss_and_validation(tmp_path):
     network = Network()
-    run_phases(network, [Pull(network, plan(2), qualities=[1.0, 2.0])], seed=0, work=Workplace(tmp_path))
+    run_phases(
+        ModuleNetwork(network),
+        [Pull(network, plan(2), qualities=[1.0, 2.0])],
+        seed=0,
+        work=Workplace(tmp_path),
+    )
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["event"] for line in lines] == ["start", "epoch", "epoch", "end"]
     assert [line["valid"] for line in lines[1:3]] == [1.0, 2.0]
@@ -98,11 +108,11 @@ def test_epochs_are_logged_with_loss_and_validation(tmp_path):
 
 def test_clipping_bounds_the_norm_over_all_parameters_together():
     """The first Adam moment after one step is a tenth of the clipped gradient."""
-    from tailwright.training.optimisers import Optimisers
+    from tailwright.training.module_network import ModuleOptimisers
 
     network = Network()
     phase = Pull(network, plan(clip=0.5), factor=1000.0)
-    optimisers = Optimisers(network, phase.plan)
+    optimisers = ModuleOptimisers(network, phase.plan)
     phase.loss(np.array([0, 5]), np.random.Generator(np.random.Philox(key=0)), {}).backward()
     optimisers.step(1.0)
     state = dict(optimisers.state())
@@ -116,7 +126,7 @@ def test_phases_follow_each_other_and_resume_in_the_second(tmp_path, monkeypatch
         return [Pull(network, plan(1), "first"), Pull(network, second, "second", qualities=[1.0, 0.5])]
 
     expected = Network()
-    run_phases(expected, phases(expected), seed=1)
+    run_phases(ModuleNetwork(expected), phases(expected), seed=1)
     network, stopped = Network(), phases
     broken = stopped(network)
     real, calls = Pull.loss, []
@@ -129,12 +139,14 @@ def test_phases_follow_each_other_and_resume_in_the_second(tmp_path, monkeypatch
 
     monkeypatch.setattr(Pull, "loss", failing)
     with pytest.raises(KeyboardInterrupt):
-        run_phases(network, broken, seed=1, work=Workplace(tmp_path, checkpoint_seconds=0))
+        run_phases(ModuleNetwork(network), broken, seed=1, work=Workplace(tmp_path, checkpoint_seconds=0))
     monkeypatch.undo()
     network = Network()
     resumed = phases(network)
     resumed[1].qualities.pop(0)  # the first epoch of the second phase was validated before the stop
-    run_phases(network, resumed, seed=1, work=Workplace(tmp_path, resume=True, checkpoint_seconds=0))
+    run_phases(
+        ModuleNetwork(network), resumed, seed=1, work=Workplace(tmp_path, resume=True, checkpoint_seconds=0)
+    )
     assert resumed[0].seen == []
     for mine, theirs in zip(weights(network), weights(expected), strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -143,7 +155,7 @@ def test_phases_follow_each_other_and_resume_in_the_second(tmp_path, monkeypatch
 def test_a_loss_that_is_not_finite_names_the_batch():
     network = Network()
     with pytest.raises(TailwrightError, match="the loss is nan at epoch 1, batch 1 of phase pull"):
-        run_phases(network, [Pull(network, plan(), factor=float("nan"))], seed=0)
+        run_phases(ModuleNetwork(network), [Pull(network, plan(), factor=float("nan"))], seed=0)
 
 
 def test_a_plan_names_what_is_wrong():
@@ -156,4 +168,4 @@ def test_a_plan_names_what_is_wrong():
         with pytest.raises(ValueError, match=message):
             plan(**settings)
     with pytest.raises(ValueError, match="trains 'tabel', which is no parameter of the network"):
-        run_phases(Network(), [Pull(Network(), plan(rates={"tabel": 0.1}))], seed=0)
+        run_phases(ModuleNetwork(Network()), [Pull(Network(), plan(rates={"tabel": 0.1}))], seed=0)

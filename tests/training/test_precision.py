@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 from tailwright.training.precision import LARGEST, PATIENCE, LossScale
 
@@ -21,8 +21,8 @@ class Network(nn.Module):
         self.dense = nn.Parameter(torch.ones(2))
 
 
-def optimisers_of(network) -> Optimisers:
-    return Optimisers(network, Plan(1, 1, {"table": 0.1, "dense": 0.1}, precision="mixed"))
+def optimisers_of(network) -> ModuleOptimisers:
+    return ModuleOptimisers(network, Plan(1, 1, {"table": 0.1, "dense": 0.1}, precision="mixed"))
 
 
 def backward(network, factor: float) -> None:

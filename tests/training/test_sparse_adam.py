@@ -17,7 +17,7 @@ def numbers(key: int, *shape: int) -> np.ndarray:
 def test_it_equals_torch_sparse_adam_over_many_steps():
     start = numbers(1, 9, 5)
     table = RowTable(start.copy())
-    ours = RowSparseAdam(table)
+    ours = RowSparseAdam(table.array)
     parameter = torch.nn.Parameter(torch.from_numpy(start.copy()))
     theirs = torch.optim.SparseAdam([parameter], lr=0.01)
     for step in range(20):
@@ -38,7 +38,7 @@ def test_it_equals_torch_sparse_adam_over_many_steps():
 def test_rows_that_are_not_touched_stay_bit_for_bit():
     start = numbers(2, 6, 3)
     table = RowTable(start.copy())
-    optimiser = RowSparseAdam(table)
+    optimiser = RowSparseAdam(table.array)
     optimiser.step(np.array([1, 4], dtype=np.int32), numbers(3, 2, 3), 0.1)
     changed = (table.array != start).any(axis=1)
     assert changed.tolist() == [False, True, False, False, True, False]
@@ -49,7 +49,7 @@ def test_scale_multiplies_the_gradient():
     tables = [RowTable(numbers(4, 3, 2)) for _ in range(2)]
     rows, gradient = np.array([0, 2], dtype=np.int32), numbers(5, 2, 2)
     for table, scale, g in zip(tables, (0.5, 1.0), (gradient, gradient / 2), strict=True):
-        optimiser = RowSparseAdam(table)
+        optimiser = RowSparseAdam(table.array)
         optimiser.step(rows, g, 0.1, scale)
         optimiser.step(rows, numbers(6, 2, 2), 0.1)
     np.testing.assert_array_equal(tables[0].weight, tables[1].weight)

@@ -16,6 +16,7 @@ from torch import nn
 from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averages, Averaging
 from tailwright.training.workplace import Workplace
@@ -43,7 +44,7 @@ def move(network, random) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("updates", [0, 1, 2, 7])
 def test_after_some_updates_it_is_the_mean_of_the_snapshots_and_the_first_weights(updates):
     network, random = Network(), stream(0, "weights")
-    averages = Averages(Averaging(2, 3), network, ["table.weight", "dense"])
+    averages = Averages(Averaging(2, 3), ModuleNetwork(network), ["table.weight", "dense"])
     move(network, random)
     averages.begin_epoch(1)
     averages.after_step(2, 2)
@@ -63,7 +64,7 @@ def test_after_some_updates_it_is_the_mean_of_the_snapshots_and_the_first_weight
 
 def test_swapped_in_the_weights_are_the_means_and_then_what_they_were():
     network, random = Network(), stream(0, "weights")
-    averages = Averages(Averaging(0, 1), network, ["table.weight", "dense"])
+    averages = Averages(Averaging(0, 1), ModuleNetwork(network), ["table.weight", "dense"])
     first = move(network, random)
     averages.begin_epoch(0)
     second = move(network, random)
@@ -113,7 +114,7 @@ def plan(epochs=3, **settings) -> Plan:
 def test_raw_weights_are_trained_on_and_averaged_ones_are_validated_watched_and_kept():
     network = Network()
     phase = Walk(network, plan())
-    run_phases(network, [phase], seed=0)
+    run_phases(ModuleNetwork(network), [phase], seed=0)
     # Two steps an epoch, each of about the rate: 0, then -0.1, -0.2 and so on.
     np.testing.assert_allclose([w[0] for w in phase.trained], -0.1 * np.arange(6), atol=1e-5)
     # After epoch 1 there is no average yet; then it is of -0.2 (when it began), -0.3, -0.4 and on.
@@ -125,13 +126,13 @@ def test_raw_weights_are_trained_on_and_averaged_ones_are_validated_watched_and_
 def test_the_best_weights_are_averaged_ones():
     network = Network()
     phase = Walk(network, plan(epochs=4), quality=lambda weight: -abs(float(weight[0]) + 0.3))
-    run_phases(network, [phase], seed=0)
+    run_phases(ModuleNetwork(network), [phase], seed=0)
     np.testing.assert_array_equal(network.dense.detach().numpy(), phase.validated[1])
 
 
 def test_a_phase_that_ends_before_averaging_starts_keeps_its_weights():
     network = Network()
-    run_phases(network, [Walk(network, plan(averaging=Averaging(3, 1)))], seed=0)
+    run_phases(ModuleNetwork(network), [Walk(network, plan(averaging=Averaging(3, 1)))], seed=0)
     np.testing.assert_allclose(network.dense.detach().numpy(), -0.6, atol=1e-5)
 
 
@@ -142,7 +143,7 @@ def warnings_of(folder: Path, averagings: list[Averaging | None], caplog) -> tup
     for number, phase in enumerate(phases):
         phase.name = f"walk-{number}"
     with caplog.at_level(logging.WARNING):
-        run_phases(network, phases, seed=0, work=Workplace(folder))
+        run_phases(ModuleNetwork(network), phases, seed=0, work=Workplace(folder))
     events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return caplog.messages, [event["problem"] for event in events if event["event"] == "warning"]
 

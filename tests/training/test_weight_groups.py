@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.training.dense_adam import WeightDecay
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
+from tailwright.training.weight_decay import WeightDecay
 from tailwright.training.weights import weights_of
 
 SHAPES = {
@@ -33,7 +33,7 @@ def decayed(decay: float | WeightDecay) -> set[str]:
                 module.add_module(owner, nn.Module())
             module = module.get_submodule(owner)
         module.register_parameter(own, nn.Parameter(torch.ones(shape)))
-    optimisers = Optimisers(network, Plan(1, 1, dict.fromkeys(SHAPES, 0.5), weight_decay=decay))
+    optimisers = ModuleOptimisers(network, Plan(1, 1, dict.fromkeys(SHAPES, 0.5), weight_decay=decay))
     for parameter in network.parameters():
         parameter.grad = torch.zeros_like(parameter)
     optimisers.step(1.0)
@@ -61,7 +61,7 @@ def test_epsilon_reaches_tables_and_dense_parameters():
         network = nn.Module()
         network.table = RowTable(np.zeros((2, 1), dtype=np.float32))
         network.dense = nn.Parameter(torch.zeros(1))
-        optimisers = Optimisers(network, Plan(1, 1, {"table": 0.1, "dense": 0.1}, epsilon=epsilon))
+        optimisers = ModuleOptimisers(network, Plan(1, 1, {"table": 0.1, "dense": 0.1}, epsilon=epsilon))
         (1e-3 * (network.table(np.array([1])).sum() + network.dense.sum())).backward()
         optimisers.step(1.0)
         return float(network.table.array[1, 0]), float(network.dense.detach()[0])

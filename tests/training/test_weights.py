@@ -9,7 +9,9 @@ from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.store import DamagedFolderError, open_folder, writing
-from tailwright.training.weights import load_weights, put_weights, rates_by_name, save_weights, weights_of
+from tailwright.training.module_network import parameter_names
+from tailwright.training.named_arrays import rates_by_name
+from tailwright.training.weights import load_weights, put_weights, save_weights, weights_of
 
 
 class Small(nn.Module):
@@ -63,10 +65,12 @@ def test_weights_that_cannot_be_those_of_the_network_are_damage(tmp_path, name, 
 
 def test_the_longest_name_says_the_rate_and_none_freezes():
     network = Small()
-    assert rates_by_name(network, {"layer": 0.1, "layer.bias": None}) == {"layer.weight": 0.1}
-    assert rates_by_name(network, {"first": 0.3, "layer.bias": 0.2}) == {
+    assert rates_by_name(parameter_names(network), {"layer": 0.1, "layer.bias": None}) == {
+        "layer.weight": 0.1
+    }
+    assert rates_by_name(parameter_names(network), {"first": 0.3, "layer.bias": 0.2}) == {
         "first.words.weight": 0.3,
         "layer.bias": 0.2,
     }
     with pytest.raises(ValueError, match="the plan trains 'lay', which is no parameter of the network"):
-        rates_by_name(network, {"layer": 0.1, "lay": 0.1})
+        rates_by_name(parameter_names(network), {"layer": 0.1, "lay": 0.1})

@@ -15,6 +15,7 @@ from tailwright.encoders.row_table import RowTable
 from tailwright.streams import stream
 from tailwright.training.clipping import AdaptiveClip
 from tailwright.training.loop import run_phases
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.swa import Averaging
 from tailwright.training.team import connected, working_together
@@ -77,7 +78,7 @@ def learnt(folder: Path | None = None, *, team=None, resume=False, rows=13, drop
     phase = Tags(network, plan(**settings), rows, drop)
     writes = team is None or team.leads
     work = Workplace(folder, resume=resume, checkpoint_seconds=0, writes=writes)
-    run_phases(network, [phase], seed=3, work=work)
+    run_phases(ModuleNetwork(network), [phase], seed=3, work=work)
     assert writes or not phase.validated
     weights = weights_of(network)
     if folder is None or not writes:

@@ -24,7 +24,7 @@ from tailwright.language.settings import DecodingSettings, TuningSettings
 from tailwright.language.tuning import generator_key, token_loss, tuned_generator
 from tailwright.language.writing import Written, written_texts
 from tailwright.streams import stream
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 from tailwright.training.workplace import peak_rss_mb
 
@@ -156,7 +156,7 @@ def _tuning_trial(base: Generator, data: Sequences, settings: TuningSettings, se
     learning, device = model.learning, base.model.device
     rates = dict.fromkeys(learning, settings.rate)
     plan = Plan(1, settings.batch, rates, weight_decay=settings.weight_decay, clip=settings.clip)
-    optimisers = Optimisers(model.model, plan)
+    optimisers = ModuleOptimisers(model.model, plan)
     rows = _from_long_to_short(data.lengths, max(round(TOKENS_TRIED * len(data) / len(data.tokens)), 2))
     start = time.perf_counter()
     for places in chunks(data.lengths[rows], settings.step_tokens):

@@ -29,7 +29,7 @@ from tailwright.language.soft_prompt import PromptedT5, prompted
 from tailwright.language.t5 import Infiller
 from tailwright.store.shared import content_key
 from tailwright.training.devices import device_of
-from tailwright.training.optimisers import Optimisers
+from tailwright.training.module_network import ModuleOptimisers
 from tailwright.training.phases import Plan
 from tailwright.training.workplace import peak_rss_mb
 
@@ -158,7 +158,7 @@ class Infilling:
     def _seconds_a_step(self, network: PromptedT5, plan: Plan) -> float:
         data = self._tuning(self.to_learn, self.seed, "").data
         some = np.linspace(0, len(self.learnt) - 1, min(plan.batch, len(self.learnt))).astype(int).tolist()
-        optimisers = Optimisers(network, plan)
+        optimisers = ModuleOptimisers(network, plan)
         network.train()
         start = time.perf_counter()
         for step in range(STEPS_TRIED):

@@ -28,6 +28,7 @@ from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.schedules import batch_for
 from tailwright.training.shortlist_phases import Intermediates
 from tailwright.training.threads import torch_threads
@@ -78,7 +79,7 @@ class Astec(Model):
             networks[name] = network
             phases += LearnerTraining(network, rows, between, name, own_seed).phases()
         with torch_threads():
-            run_phases(networks, phases, seed=seed, work=work)
+            run_phases(ModuleNetwork(networks), phases, seed=seed, work=work)
             between.drop()
             self.rows, self.targets, self.seed = rows.matrix, rows.targets, seed
             self._settle([network for network in networks.values() if isinstance(network, AstecNetwork)])

@@ -10,8 +10,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional
 
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
 from tailwright.encoders.dropout import Dropout
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.residual import SpectralResidual
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.candidate_head import CandidateHead, vectors_and_biases

@@ -37,6 +37,7 @@ CARD = ModelCard(
     doors=("rows", "hidden"),
     mix_points=("tokens", "embeddings", "output", "contexts", "hidden", "pairs"),
     scores="log-odds",
+    extra="deep",
 )
 
 MOST_FLAT_LABELS = 4096  # more than these make a tree

@@ -28,8 +28,8 @@ from tailwright.models.shared.token_network import ranked
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.training.batches import DrawnBatch
 from tailwright.training.hidden_door import HiddenDoor, Stretch
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Plan
-from tailwright.training.weights import Arrays
 from tailwright.training.workplace import Workplace
 
 

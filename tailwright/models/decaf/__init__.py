@@ -35,6 +35,7 @@ CARD = ModelCard(
     reads=("texts", "targets", "label texts"),
     paper="DECAF: Deep Extreme Classification with Label Features",
     doors=("rows", "batch"),
+    extra="deep",
 )
 
 

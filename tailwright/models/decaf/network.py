@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.residual import GatedResidual
 from tailwright.encoders.row_table import RowTable
 from tailwright.encoders.text_tower import TextTower, in_blocks

@@ -41,6 +41,7 @@ CARD = ModelCard(
     reads=("texts", "targets", "label texts"),
     paper="ECLARE: Extreme Classification with Label Graph Correlations",
     doors=("rows", "batch"),
+    extra="deep",
 )
 
 

@@ -24,6 +24,7 @@ from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.training.batches import BatchDrawer
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.schedules import batch_for
 from tailwright.training.shortlist_phases import Intermediates
 from tailwright.training.threads import torch_threads
@@ -80,7 +81,7 @@ class Eclare(BeamModel):
             trainings.append(training)
             phases += training.phases()
         with torch_threads():
-            run_phases(networks, phases, seed=seed, work=work)
+            run_phases(ModuleNetwork(networks), phases, seed=seed, work=work)
             self.learners = [training.learner() for training in trainings]
             between.drop()
 

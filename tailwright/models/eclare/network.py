@@ -7,7 +7,8 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.residual import ScaledResidual
 from tailwright.encoders.row_table import RowTable
 from tailwright.encoders.text_tower import ROWS_A_BLOCK, TextTower

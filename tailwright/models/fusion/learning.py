@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from tailwright.data.batch_targets import BatchTargets
@@ -22,9 +21,10 @@ from tailwright.models.fusion.combination import (
     plain_combination,
 )
 from tailwright.streams import stream
-from tailwright.training.dense_adam import DenseAdam
+from tailwright.training.array_adam import ArrayAdam
 from tailwright.training.losses import decoupled_softmax
-from tailwright.training.threads import torch_threads
+from tailwright.training.named_arrays import Arrays
+from tailwright.training.threads import blas_threads
 
 STEPS, ROWS_A_STEP = 300, 256
 RATE, DECAY = 0.02, 1e-3
@@ -41,7 +41,7 @@ def learnt_combination(
     if not len(candidates.rows):
         return start
     mean, deviation = candidates.features.mean(0), candidates.features.std(0) + 1e-6
-    x = torch.from_numpy((candidates.features - mean) / deviation)
+    x = (candidates.features - mean) / deviation
     draws, scale = stream(seed, "fusion/weights"), np.sqrt(x.shape[1])
     arrays = {
         "direct": start.direct,
@@ -49,26 +49,44 @@ def learnt_combination(
         "offset": draws.uniform(-1, 1, hidden) / scale,
         "outer": np.zeros(hidden),
     }
-    weights = {
-        name: torch.tensor(array, dtype=torch.float32, requires_grad=True) for name, array in arrays.items()
-    }
-    v, w_inner, b, w_outer = weights.values()
-    optimisers = [DenseAdam(weight, DECAY) for weight in weights.values()]
+    weights = {name: np.array(array, dtype=np.float32) for name, array in arrays.items()}
+    optimisers = {name: ArrayAdam(weight, DECAY) for name, weight in weights.items()}
     lists = _CandidateLists(candidates, held_out, emphasis)
     # One thread: the steps are so small that two spend their time waiting for each other.
-    with torch_threads(1):
+    with blas_threads(1):
         for step in range(STEPS):
             rows = stream(seed, "fusion/step", step).integers(0, len(held_out), ROWS_A_STEP)
-            pairs, targets = lists.take(rows)
-            features = x[torch.from_numpy(pairs)]  # (rows, longest list, features)
-            scores = features @ v + torch.relu(features @ w_inner.T + b) @ w_outer
-            decoupled_softmax(scores, targets).backward()  # type: ignore[no-untyped-call]
-            for optimiser in optimisers:
+            _, gradients = combination_loss(weights, x, *lists.take(rows))
+            for name, optimiser in optimisers.items():
+                optimiser.add(gradients[name])
                 optimiser.step(RATE * (1 - step / STEPS))
-    trained = {name: weight.detach().numpy() for name, weight in weights.items()}
-    combination = replace(start, mean=mean, deviation=deviation, **trained)
+    combination = replace(start, mean=mean, deviation=deviation, **weights)
     log_odds = combination.log_odds(candidates.features)
     return replace(combination, curve=logistic_curve(log_odds, lists.targets, lists.pair_weights))
+
+
+def combination_loss(
+    weights: Arrays, x: np.ndarray, pairs: np.ndarray, targets: BatchTargets
+) -> tuple[float, Arrays]:
+    """The loss of lists of candidates and its gradients, by the names of the weights.
+
+    `pairs` (rows, longest list) are places among the scaled features `x` (pairs, features), -1 beyond the end
+    of a list; the targets are numbered by place in a list.
+    """
+    named = pairs >= 0
+    features = x[pairs[named]]  # (named pairs, features)
+    hidden = np.maximum(features @ weights["inner"].T + weights["offset"], 0)  # (named pairs, hidden)
+    scores = np.zeros(pairs.shape, dtype=np.float32)
+    scores[named] = features @ weights["direct"] + hidden @ weights["outer"]
+    value, by_score = decoupled_softmax(scores, targets)
+    of_scores = by_score[named]
+    of_hidden = of_scores[:, None] * weights["outer"] * (hidden > 0)
+    return value, {
+        "direct": of_scores @ features,
+        "inner": of_hidden.T @ features,
+        "offset": of_hidden.sum(axis=0),
+        "outer": of_scores @ hidden,
+    }
 
 
 class _CandidateLists:
@@ -91,11 +109,11 @@ class _CandidateLists:
         self.values = self.targets * emphasis[candidates.labels].astype(np.float32) * factors
 
     def take(self, rows: np.ndarray) -> tuple[np.ndarray, BatchTargets]:
-        """Pairs of rows (rows, longest list), and their targets times emphasis, by place in a list."""
+        """Pairs of rows (rows, longest list), -1 beyond a list, and their targets times emphasis by place."""
         sizes = np.diff(self.starts)[rows]
         places = np.arange(max(int(sizes.max(initial=0)), 1))
         beyond = places >= sizes[:, None]
-        pairs = np.where(beyond, 0, self.starts[rows][:, None] + places)
+        pairs = np.where(beyond, -1, self.starts[rows][:, None] + places)
         ignored = beyond | self.silent[pairs]
         right = (self.values[pairs] > 0) & ~ignored
         targets = BatchTargets(

@@ -19,6 +19,7 @@ from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
 from tailwright.models.fusion.combination import Combination, candidates_of, plain_combination
+from tailwright.models.fusion.learning import learnt_combination
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -50,9 +51,6 @@ class Fusion(Model):
         if len(held_out) < settings.fewest:
             self.combination = plain_combination(len(self.parts), settings.hidden)
             return
-        # Not at the top, because this imports torch, which prediction does without.
-        from tailwright.models.fusion.learning import learnt_combination
-
         with work.phase("combination", rows=len(held_out)):
             tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
             rows = max(len(learning.train.originals()), 3)

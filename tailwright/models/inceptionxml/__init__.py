@@ -39,6 +39,7 @@ CARD = ModelCard(
     doors=("rows", "batch", "hidden"),
     mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
+    extra="deep",
 )
 
 SMALLEST_WIDTH = 64  # narrower word vectors leave nothing for the second convolution

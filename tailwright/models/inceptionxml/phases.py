@@ -12,7 +12,7 @@ from tailwright.encoders.mixing import Mixing
 from tailwright.heads.synchronised import Reach, SynchronisedHead
 from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.training.batches import DrawnBatch, epoch_order
-from tailwright.training.weights import Arrays
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.workplace import Workplace
 
 

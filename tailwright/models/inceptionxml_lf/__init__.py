@@ -35,6 +35,7 @@ CARD = ModelCard(
     doors=("rows", "batch", "hidden"),
     mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
+    extra="deep",
 )
 
 TRAINING = TrainingSettings(epochs=25, batch=128, schedule="one-cycle", warmup=0.33, patience=25)

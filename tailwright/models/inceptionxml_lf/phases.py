@@ -10,7 +10,7 @@ import torch
 
 from tailwright.models.inceptionxml.phases import SynchronisedPhase
 from tailwright.models.inceptionxml_lf.network import TextualHead
-from tailwright.training.weights import Arrays
+from tailwright.training.named_arrays import Arrays
 
 
 class TextualPhase(SynchronisedPhase):

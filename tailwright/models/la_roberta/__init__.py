@@ -29,6 +29,7 @@ CARD = ModelCard(
     doors=("rows", "hidden"),
     mix_points=("tokens", "embeddings", "layers", "output", "contexts", "hidden", "pairs"),
     scores="log-odds",
+    extra="deep",
 )
 
 

@@ -45,6 +45,7 @@ CARD = ModelCard(
     doors=("rows", "hidden"),
     mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
+    extra="deep",
 )
 
 # With bert-base a label of the flat layer is 5 x 768 + 1 weights: so many labels are 126 million, more than

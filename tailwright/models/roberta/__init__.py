@@ -22,6 +22,7 @@ CARD = ModelCard(
     doors=("rows", "hidden"),
     mix_points=("tokens", "embeddings", "layers", "output"),
     scores="log-odds",
+    extra="deep",
 )
 
 

@@ -11,7 +11,8 @@ from torch import nn
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.tfidf import TfIdf
-from tailwright.encoders.bags import Bags, EmbeddingBags
+from tailwright.encoders.bags import Bags
+from tailwright.encoders.embedding_bags import EmbeddingBags
 from tailwright.encoders.text_tower import TextTower
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.cluster_beam import BeamHead, mean_probabilities

@@ -10,8 +10,9 @@ from tailwright.encoders.row_table import RowTable
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.heads.dense import NUMBERS_A_BLOCK
 from tailwright.training.memory import MemoryNeed
+from tailwright.training.module_network import parameter_names
+from tailwright.training.named_arrays import rates_by_name
 from tailwright.training.settings import TrainingSettings
-from tailwright.training.weights import rates_by_name
 
 FLOAT = 4  # bytes
 
@@ -28,7 +29,7 @@ def training_need(
 
     The weights are there already when this is asked.
     """
-    trained = rates_by_name(network, rates)
+    trained = rates_by_name(parameter_names(network), rates)
     tables = {id(module.weight) for module in network.modules() if isinstance(module, RowTable)}
     parameters = [parameter for name, parameter in network.named_parameters() if name in trained]
     every = FLOAT * sum(parameter.numel() for parameter in parameters)

@@ -35,6 +35,7 @@ from tailwright.training.devices import device_of
 from tailwright.training.hidden_door import HiddenDoor, Stretch, stretches
 from tailwright.training.loop import run_phases
 from tailwright.training.memory import MemoryNeed
+from tailwright.training.module_network import ModuleNetwork
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.settings import TrainingSettings
 from tailwright.training.threads import torch_threads
@@ -79,7 +80,12 @@ class TokenModel(Model):
             work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
             need.require("a smaller batch or micro_batch (--set micro_batch=4) needs less")
             self.network.to(device_of(self.device))
-            run_phases(self.network, self.phases(tokens, corpus, seed=seed, work=work), seed=seed, work=work)
+            run_phases(
+                ModuleNetwork(self.network),
+                self.phases(tokens, corpus, seed=seed, work=work),
+                seed=seed,
+                work=work,
+            )
 
     def memory_need(self, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
         """What training the network on these tokens will add to the process."""

@@ -19,8 +19,8 @@ from tailwright.encoders.token_batches import bucketed_order
 from tailwright.models.shared.token_network import TokenNetwork
 from tailwright.training.batches import BatchDrawer, BatchMix, DrawnBatch
 from tailwright.training.hidden_door import HiddenDoor
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
-from tailwright.training.weights import Arrays
 
 
 class TokenPhase(Phase):

@@ -21,7 +21,7 @@ from tailwright.models.twin.network import TwinVectors, new_network
 from tailwright.models.twin.phases import TwinPhase, memory_need
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
-from tailwright.training.threads import torch_threads
+from tailwright.training.threads import blas_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
 
@@ -49,7 +49,7 @@ class Twin(Model):
         need = memory_need(self.features.columns, corpus, both.nbytes, settings)
         work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
         need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
-        with torch_threads():
+        with blas_threads():
             network = new_network(rows, label_bags, self.features.columns, train, settings, seed)
 
             def answering(texts: pa.LargeStringArray) -> Answer:
@@ -79,7 +79,7 @@ class Twin(Model):
 
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """Blocks of texts as bags of words."""
-        with torch_threads():
+        with blas_threads():
             yield from map(self._bags, text_blocks(texts, "twin"))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:

@@ -8,21 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional
 
+from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
-from tailwright.encoders.bags import Bags, EmbeddingBags
-from tailwright.encoders.row_table import RowTable
+from tailwright.encoders.bags import Bags, joined, share_words
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.nearest import exact_top_k
 from tailwright.models.twin import TwinSettings
+from tailwright.models.twin.sides import Side, lengths_of, unit_vectors
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
-
-ROWS_A_BLOCK = 8192
+from tailwright.training.array_network import ArrayLoss, ArrayNetwork
+from tailwright.training.losses import decoupled_softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class TwinVectors:
 
     def of_texts(self, bags: Bags) -> np.ndarray:
         """(texts, width) of unit length, or zero for a text without a known word."""
-        return encoded(bags, self.words, torch.from_numpy(self.text_layer))
+        return unit_vectors(bags, self.words, self.text_layer)
 
     def nearest(self, bags: Bags, k: int) -> TopK:
         """The k labels that are nearest to each text, by the scaled cosine.
@@ -72,31 +70,53 @@ class TwinVectors:
         return TwinVectors(**vectors, scale=scale)
 
 
-class TwinNetwork(nn.Module):
-    """Scores of texts and labels; `label_bags` are the label texts."""
+class TwinNetwork(ArrayNetwork):
+    """Word vectors `words` and free label vectors `free`; `label_bags` are the label texts."""
 
     def __init__(self, words: np.ndarray, free: np.ndarray, label_bags: Bags, *, scale: float) -> None:
-        super().__init__()
+        self.words, self.free = words, free  # (words, width), (labels, width)
         width = words.shape[1]
-        self.words, self.free = EmbeddingBags(words), RowTable(free)  # (words, width), (labels, width)
-        self.text_layer = nn.Parameter(torch.zeros(width, width))
-        self.label_layer = nn.Parameter(torch.zeros(width, width))
-        self.log_scale = nn.Parameter(torch.log(torch.tensor([scale])))
+        self.text_layer, self.label_layer = np.zeros((2, width, width), dtype=np.float32)
+        self.log_scale = np.log(np.array([scale], dtype=np.float32))
         self.label_bags = label_bags
+        self._scratch = np.full(len(words), -1, dtype=np.int32)
+        dense = {
+            "text_layer": self.text_layer,
+            "label_layer": self.label_layer,
+            "log_scale": self.log_scale,
+        }
+        super().__init__({"words": words, "free": free}, dense)
 
-    def forward(self, texts: Bags, labels: np.ndarray) -> torch.Tensor:
-        """(texts, labels): the score of each text and each of the `labels` (distinct ids)."""
-        of_texts, of_labels = self.words(texts, self.label_bags.take(labels))
-        text = unit(residual(of_texts, self.text_layer))  # (texts, width)
-        label = unit(residual(of_labels, self.label_layer) + self.free(labels))  # (labels, width)
-        return self.log_scale.exp() * (text @ label.T)
+    def loss(self, texts: Bags, labels: np.ndarray, targets: BatchTargets, discount: np.ndarray) -> ArrayLoss:
+        """The decoupled softmax of texts over `labels` (distinct ids), by which the targets are numbered.
 
-    @torch.no_grad()
+        `discount` (labels,) is that of the loss.
+        """
+        bags = joined([texts, self.label_bags.take(labels)])
+        sums = bags.sum(self.words)  # (texts + labels, width)
+        text = Side.of(sums[: len(texts)], self.text_layer)
+        label = Side.of(sums[len(texts) :], self.label_layer, self.free[labels])
+        scaled = text.units * np.exp(self.log_scale)
+        value, by_score = decoupled_softmax(scaled @ label.units.T, targets, discount)  # (texts, labels)
+        of_text = by_score @ label.units
+        of_text *= np.exp(self.log_scale)
+        of_scale = np.vdot(of_text, text.units)
+        of_label = by_score.T @ scaled
+        text_sums, text_layer, _ = text.backward(of_text)
+        label_sums, label_layer, free = label.backward(of_label)
+        used, (bags,) = share_words([bags], self._scratch)
+        words = bags.transposed(len(used)).sum(np.concatenate([text_sums, label_sums]))  # (used, width)
+        dense = {
+            "text_layer": text_layer,
+            "label_layer": label_layer,
+            "log_scale": np.array([of_scale], dtype=np.float32),
+        }
+        return ArrayLoss(value, {"words": (used, words), "free": (labels, free)}, dense)
+
     def vectors(self) -> TwinVectors:
         """The network as it is now, ready to predict; arrays share their memory with it where they can."""
-        words, free = self.words.table.array, self.free.array
-        labels = encoded(self.label_bags, words, self.label_layer, free)
-        return TwinVectors(words, self.text_layer.detach().numpy(), labels, float(self.log_scale.exp()))
+        labels = unit_vectors(self.label_bags, self.words, self.label_layer, self.free)
+        return TwinVectors(self.words, self.text_layer, labels, float(np.exp(self.log_scale[0])))
 
 
 def new_network(
@@ -112,31 +132,9 @@ def new_network(
     free = np.zeros((len(label_bags), width), dtype=np.float32)
     bare = np.flatnonzero(np.diff(label_bags.indptr) == 0)
     if len(bare):
-        means = unit(torch.from_numpy(data.weighted_targets()[:, bare].T @ rows.sum(table))).numpy()
+        means = data.weighted_targets()[:, bare].T @ rows.sum(table)
+        means /= lengths_of(means)
         lost = np.abs(means).max(axis=1) == 0
         draws = stream(seed, "twin/free").standard_normal((len(bare), width), dtype=np.float32)
         free[bare] = np.where(lost[:, None], draws / np.float32(width**0.5), means)
     return TwinNetwork(table, free, label_bags, scale=settings.scale)
-
-
-@torch.no_grad()
-def encoded(bags: Bags, words: np.ndarray, layer: torch.Tensor, free: np.ndarray | None = None) -> np.ndarray:
-    """(bags, width) of unit length: the residual layer over the words, plus `free` (bags, width)."""
-    vectors = np.empty((len(bags), words.shape[1]), dtype=np.float32)
-    for start in range(0, len(bags), ROWS_A_BLOCK):
-        end = min(start + ROWS_A_BLOCK, len(bags))
-        summed = residual(torch.from_numpy(bags.slice(start, end).sum(words)), layer)
-        if free is not None:
-            summed = summed + torch.from_numpy(free[start:end])
-        vectors[start:end] = unit(summed).numpy()
-    return vectors
-
-
-def residual(vectors: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """x + relu(x) W: the identity while W is zero."""
-    return vectors + functional.relu(vectors) @ weight
-
-
-def unit(vectors: torch.Tensor) -> torch.Tensor:
-    """Each row scaled to length 1; a row of zeros stays."""
-    return functional.normalize(vectors, dim=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 
 from tailwright.data.batch_targets import BatchTargets, TargetRows
 from tailwright.data.corpus import Corpus
@@ -14,13 +13,13 @@ from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.kernels.csr import number_locally
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.network import TwinNetwork
+from tailwright.training.array_network import ArrayLoss
 from tailwright.training.batches import BatchDrawer, BatchMix
-from tailwright.training.losses import decoupled_softmax
 from tailwright.training.memory import MemoryNeed
+from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.schedules import Schedule
 from tailwright.training.watch import Watch
-from tailwright.training.weights import Arrays
 
 FLOAT = 4  # bytes
 
@@ -68,13 +67,13 @@ class TwinPhase(Phase):
         self.draw = BatchDrawer(data, mixes)
         self.negatives = SampledNegatives(self.draw.targets, settings.negatives)
         log_probabilities = self.negatives.log_inclusion_probabilities(settings.batch)
-        self.discount = torch.from_numpy(settings.correction * log_probabilities)
+        self.discount = np.float32(settings.correction) * log_probabilities
 
-    def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:
+    def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> ArrayLoss:
         batch = self.draw(rows, random)
         labels = self.negatives.beside(batch.targets, random)
-        scores = self.network(self.texts.take(rows, batch.appended), labels)  # (batch, labels)
-        return decoupled_softmax(scores, batch.targets.among(labels), self.discount[torch.from_numpy(labels)])
+        texts, targets = self.texts.take(rows, batch.appended), batch.targets.among(labels)
+        return self.network.loss(texts, labels, targets, self.discount[labels])
 
 
 def _plan(settings: TwinSettings) -> Plan:
@@ -109,6 +108,6 @@ def memory_need(words: int, corpus: Corpus, bag_bytes: int, settings: TwinSettin
             "label vectors": 3 * labels * width,
             "the best weights so far": 0 if corpus.valid is None else (words + labels) * width,
             "texts as words": bag_bytes,
-            "a batch": 4 * batch * scored * FLOAT + (8 * scored + 8 * batch + 2 * touched) * width,
+            "a batch": batch * scored * FLOAT + (6 * scored + 6 * batch + touched) * width,
         }
     )
