@@ -13,13 +13,12 @@ from scipy import optimize
 
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
+from tailwright.evaluation.logistic import RIDGE, logistic_curve
 from tailwright.evaluation.ranking import top_k_of_scores
 from tailwright.models.fusion.combination import (
-    RIDGE,
     CandidateFeatures,
     Combination,
     candidates_of,
-    logistic_curve,
     plain_combination,
 )
 from tailwright.models.fusion.learning import learnt_combination

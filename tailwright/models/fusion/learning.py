@@ -14,11 +14,11 @@ from scipy import sparse
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
+from tailwright.evaluation.logistic import logistic_curve
 from tailwright.models.fusion.combination import (
     FEATURES_A_PART,
     CandidateFeatures,
     Combination,
-    logistic_curve,
     plain_combination,
 )
 from tailwright.streams import stream
