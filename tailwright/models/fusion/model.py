@@ -16,9 +16,14 @@ from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models import Model, models
+from tailwright.models import HeldOut, Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
-from tailwright.models.fusion.combination import Combination, candidates_of, plain_combination
+from tailwright.models.fusion.combination import (
+    CandidateFeatures,
+    Combination,
+    candidates_of,
+    plain_combination,
+)
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -55,14 +60,17 @@ class Fusion(Model):
 
         with work.phase("combination", rows=len(held_out)):
             tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
-            rows = max(len(learning.train.originals()), 3)
+            rows = len(learning.train.originals())
+            candidates = candidates_of(tops, self._log_odds, self.counts)
             self.combination = learnt_combination(
-                candidates_of(tops, self._log_odds, self.counts),
+                candidates,
                 held_out,
                 hidden=settings.hidden,
-                emphasis=PROPENSITY_PRESETS["default"].inverse(self.counts, rows) ** settings.tail,
+                emphasis=PROPENSITY_PRESETS["default"].inverse(self.counts, max(rows, 3)) ** settings.tail,
                 seed=seed,
             )
+            everything = settings.candidates * len(self.parts)
+            self.held_out = HeldOut(held_out, self._best(candidates, everything), self.counts, rows)
 
     def _held_out(self, corpus: Corpus, seed: int) -> tuple[Corpus, Dataset]:
         """The corpus that the parts learn from, and the rows that the combination learns from."""
@@ -123,7 +131,8 @@ class Fusion(Model):
             barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
             tops = self._asked(rows.slice(start, ROWS_A_BLOCK), max(named, k), barred)
             best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
-            blocks.append(_filled(self._fused(best, k), tops))
+            candidates = candidates_of(best, self._log_odds, self.counts)
+            blocks.append(_filled(self._best(candidates, k), tops))
         return TopK.concat(blocks)
 
     def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
@@ -132,9 +141,8 @@ class Fusion(Model):
             return [part.predict(texts, k) for part in self.parts]
         return [part.predict_besides(texts, k, excluded) for part in self.parts]
 
-    def _fused(self, tops: Sequence[TopK], k: int) -> TopK:
+    def _best(self, candidates: CandidateFeatures, k: int) -> TopK:
         """The k most probable candidates of each text."""
-        candidates = candidates_of(tops, self._log_odds, self.counts)
         log_odds = self.combination.log_odds(candidates.features)
         order = np.lexsort((candidates.labels, -log_odds, candidates.rows))
         rows = candidates.rows[order]
