@@ -190,21 +190,28 @@ def test_models_without_probabilities_are_known():
 
 def test_the_recommended_tail_gains_most_for_at_most_a_point():
     draw = np.random.default_rng(0)
-    rows, labels = 400, 30
+    rows, labels = 2000, 30
     counts = (300 / np.arange(1, labels + 1)).astype(int)
     probabilities = np.sort(draw.beta(0.5, 2, (rows, labels)), axis=1)[:, ::-1]
     top = TopK(np.array([draw.permutation(labels) for _ in range(rows)], np.int32), probabilities)
-    truth = sparse.csr_array((rows, labels), dtype=np.float32).tolil()
-    for row, place in zip(*np.nonzero(draw.random((rows, labels)) < probabilities), strict=True):
-        truth[row, top.ids[row, place]] = 1
+    truth = np.zeros((rows, labels), dtype=np.float32)
+    at = np.nonzero(draw.random((rows, labels)) < probabilities)
+    truth[at[0], top.ids[at]] = 1
     data = Dataset(["a"] * rows, sparse.csr_array(truth))
     weights = tail_weights(counts, 1000)
     found = trade_of(top, probabilities, data, weights)
     before, best = found.metrics[0.0], found.metrics[found.advice.tail]
     assert found.advice.tail > 0
-    assert before["P@1"] - best["P@1"] <= MOST_LOST
+
+    def error(tail: float) -> float:
+        """The standard error of what is lost."""
+        order = reordered(top, probabilities, weights, tail, labels).ids[:, 0]
+        right = [data.targets[np.arange(rows), ids] for ids in (top.ids[:, 0], order)]
+        return 100 * float(np.std(right[0] - right[1])) / rows**0.5
+
     for tail in TRIED:
-        allowed = before["P@1"] - found.metrics[tail]["P@1"] <= MOST_LOST
+        allowed = before["P@1"] - found.metrics[tail]["P@1"] + error(tail) <= MOST_LOST
+        assert allowed or tail != found.advice.tail
         assert not allowed or found.metrics[tail]["PSP@5"] <= best["PSP@5"]
     assert found.advice.p1 == pytest.approx(best["P@1"] - before["P@1"])
     assert found.advice.psp5 == pytest.approx(best["PSP@5"] - before["PSP@5"])

@@ -37,8 +37,9 @@ def tail(
 ) -> None:
     """What `--tail X` of predict gives and costs, on rows that the run has not learnt from.
 
-    The recommended X gains the most PSP@5 for at most one point of P@1. A setting is best chosen on held-out
-    rows (valid); test rows then show what it gives. `train` does the former where it has such rows.
+    The recommended X gains the most PSP@5 for at most one point of P@1, one standard error included, so that
+    few rows recommend little. A setting is best chosen on held-out rows (valid); test rows then show what it
+    gives. `train` does the former where it has such rows.
 
     Example: `tailwright tail run/ data/ --plot trade.svg`
     """

@@ -18,7 +18,7 @@ from tailwright.evaluation.reliability import ranked_pairs
 from tailwright.models import ScoreKind
 
 NEAR = 1e-9  # probabilities come no nearer to 0 and 1
-# Labels of a row that the curve is fitted to: with more it describes those that nobody looks at (docs/tail.md).
+# Labels of a row that the curve is fitted to; with more it is about those that nobody sees: docs/tail.md.
 FITTED = 10
 
 

@@ -42,6 +42,12 @@ class CandidateFeatures:
     labels: np.ndarray  # (pairs,) int32
     features: np.ndarray  # (pairs, 4 x parts + 1) float32
 
+    def of_texts(self, texts: np.ndarray) -> CandidateFeatures:
+        """The candidates of some texts, given in ascending order, which are then numbered from 0."""
+        kept = np.isin(self.rows, texts)
+        rows = np.searchsorted(texts, self.rows[kept])
+        return CandidateFeatures(len(texts), rows, self.labels[kept], self.features[kept])
+
 
 def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.ndarray) -> CandidateFeatures:
     """The union of what the parts name.
