@@ -25,7 +25,7 @@ from tailwright.runs import Ensemble, Run
 class Fixed(Popularity):
     """Says the same of every text."""
 
-    def __init__(self, ids, scores, kind="chance"):
+    def __init__(self, ids, scores, kind="probability"):
         super().__init__()
         self.said = np.array(ids, dtype=np.int32), np.array(scores, dtype=np.float32)
         self.card = type(self).card.__class__(**{**type(self).card.__dict__, "scores": kind})
@@ -39,7 +39,7 @@ class Fixed(Popularity):
         return TopK(ids, scores)
 
 
-def fixed(ids, scores, kind="chance", labels=6) -> Run:
+def fixed(ids, scores, kind="probability", labels=6) -> Run:
     return Run(Fixed(ids, scores, kind), LabelSpace.numbered(labels), 10)
 
 

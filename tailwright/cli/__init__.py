@@ -23,6 +23,7 @@ from tailwright.cli import (
     quality,
     report,
     study,
+    tail,
     train,
 )
 from tailwright.cli.options import spelt_out
@@ -49,6 +50,7 @@ app.command("quality")(quality.quality)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("tail")(tail.tail)
 app.command("graph")(graph.graph)
 app.command("explain-mix")(explain_mix.explain_mix)
 app.command("study")(study.study)

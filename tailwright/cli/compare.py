@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.options import TestData, command
+from tailwright.cli.options import TailOption, TestData, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.study.page import short
 
@@ -18,6 +18,7 @@ def compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run folder: what to compare with.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="A run folder over the same labels.")],
     data: TestData = None,
+    tail: TailOption = "0",
 ) -> None:
     """By how much RUN_B is better than RUN_A, overall and by label frequency, and whether that may be noise.
 
@@ -28,13 +29,15 @@ def compare(
     """
     from tailwright.study.compare.two_runs import HITS_AT, compare_runs
 
-    comparison = compare_runs(first, second, data)
+    comparison = compare_runs(first, second, data, tail_of(tail))
     rows = [
         [name, metric, *one.cells()]
         for name, by_metric in comparison.differences.items()
         for metric, one in by_metric.items()
     ]
     where = f"{comparison.test_rows:,} test rows of {comparison.data}"
+    if tail_of(tail):
+        where += f" with --tail {tail}"
     out.text(f"{second} against {first}, in points of percent on {where}:")
     out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows)
     if not comparison.same_rows:
@@ -55,4 +58,4 @@ def compare(
         ]
         out.text(f"\nLabels that {what} most, by how often they are found among the first {HITS_AT}:")
         out.table(["label", "found before", "found now", "there are", "training rows"], rows)
-    out.result(runs=[str(first), str(second)], **comparison.as_dict())
+    out.result(runs=[str(first), str(second)], tail=tail_of(tail), **comparison.as_dict())

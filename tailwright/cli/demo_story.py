@@ -121,7 +121,7 @@ def measure(corpus: Corpus, name: str, seed: int) -> Trial:
     buckets = frequency_buckets(corpus.labels.counts, BUCKETS)
     sliced = sliced_metrics(top, test.targets, None, buckets, (GAIN_AT,), test.excluded)
     by_bucket = {bucket: of_bucket.get(f"R@{GAIN_AT}") for bucket, of_bucket in sliced.items()}
-    return Trial(top, metrics, by_bucket, trained - start, time.perf_counter() - trained)
+    return Trial(top.ids, metrics, by_bucket, trained - start, time.perf_counter() - trained)
 
 
 def compare_twins(corpus: Corpus, trials: Mapping[str, Trial], seed: int) -> TwinComparison:

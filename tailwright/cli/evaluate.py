@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tailwright as tw
-from tailwright.cli.options import Seed, command
+from tailwright.cli.options import Seed, TailOption, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.registry import unknown
@@ -32,11 +32,13 @@ def evaluate(
         str,
         typer.Option("--propensity", help="default (0.55, 1.5), amazon (0.6, 2.6) or wikipedia (0.5, 0.4)."),
     ] = "default",
+    tail: TailOption = "0",
     seed: Seed = 0,
 ) -> None:
     """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
 
-    Several runs over the same labels answer together: their scores are added.
+    ECE says how far probabilities are off. Several runs over the same labels answer together: their scores
+    are added.
 
     Example: `tailwright evaluate run/ data/`
 
@@ -56,9 +58,11 @@ def evaluate(
     splits = corpus.splits()
     if split not in splits:
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
-    metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity])
-    out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows, in percent:")
-    out.result(**named(folders), path=str(path), split=split, metrics=metrics)
+    wanted = dialled(out, run, tail)
+    metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity], tail=wanted)
+    with_tail = f" with --tail {wanted:g}" if wanted else ""
+    out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows{with_tail}, in percent:")
+    out.result(**named(folders), path=str(path), split=split, tail=wanted, metrics=metrics)
 
 
 def loaded(folders: Sequence[Path]) -> Run | Ensemble:
@@ -67,6 +71,21 @@ def loaded(folders: Sequence[Path]) -> Run | Ensemble:
 
     runs = tuple(tw.load(folder) for folder in folders)
     return runs[0] if len(runs) == 1 else Ensemble(runs)
+
+
+def dialled(out: Output, run: Run | Ensemble, asked: str) -> float:
+    """The number that `--tail` stands for; a note says if the probabilities that it needs may be off."""
+    from tailwright.runs.tail import check_dial, tail_value
+
+    tail = tail_value(run, tail_of(asked))
+    if tail:
+        check_dial(run)
+        if not run.is_calibrated:
+            out.note(
+                f"{run.name} was trained without held-out rows (a valid split): its probabilities are not "
+                "calibrated, and --tail may cost more than it gives"
+            )
+    return tail
 
 
 def named(folders: Sequence[Path]) -> dict[str, Any]:

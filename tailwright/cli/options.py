@@ -9,13 +9,16 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tailwright.cli.output import Output
 from tailwright.errors import InputError, quoted
 from tailwright.training.threads import THREAD_VARIABLES
+
+if TYPE_CHECKING:
+    from tailwright.runs.tail import Tail
 
 CorpusPath = Annotated[
     Path,
@@ -24,6 +27,14 @@ CorpusPath = Annotated[
 TestData = Annotated[
     Path | None,
     typer.Option("--data", metavar="PATH", help="Test rows.", show_default="where the runs were trained"),
+]
+TailOption = Annotated[
+    str,
+    typer.Option(
+        "--tail",
+        metavar="X",
+        help="How far rare labels are preferred: 0 (as trained) to 1, or auto (what the run recommends).",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
@@ -117,6 +128,20 @@ def spelt_out(arguments: list[str]) -> list[str]:
         if argument == "--mask" and not _ASSIGNMENT.fullmatch(following):
             spelt.append("")
     return spelt + arguments[end:]
+
+
+def tail_of(text: str) -> Tail:
+    """The value of `--tail` as the Python API takes it; what is neither a number nor `auto` is an InputError.
+
+    >>> tail_of("0.25"), tail_of("auto")
+    (0.25, 'auto')
+    """
+    if text == "auto":
+        return "auto"
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--tail {quoted(text)}", expected="a number from 0 to 1, or auto") from None
 
 
 def seconds_of(text: str) -> float:

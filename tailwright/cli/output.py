@@ -17,7 +17,7 @@ from rich.text import Text
 
 from tailwright import progress
 
-METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "PSnDCG@5", "R@10")
+METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "PSnDCG@5", "R@10", "ECE@5")
 FEWEST_TO_WRAP_AT = 30  # a last column of words is not made narrower than this
 _PUNCTUATION = str.maketrans("", "", ",.-")
 

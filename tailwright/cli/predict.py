@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.evaluate import loaded, named
-from tailwright.cli.options import command
+from tailwright.cli.evaluate import dialled, loaded, named
+from tailwright.cli.options import TailOption, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 
@@ -29,13 +29,18 @@ def predict(
         Path | None, typer.Option("--input", help="A file with a text on each line; - for standard input.")
     ] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="How many labels for each text.")] = 5,
+    tail: TailOption = "0",
 ) -> None:
-    """Label ids, names and scores, best first.
+    """Label ids, names and scores, best first; the scores of a run with held-out rows are probabilities.
+
+    `--tail` puts rare labels first; scores stay what they are.
 
     Several runs over the same labels answer together: their scores are added. A run is a folder with a
     `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
 
     Example: `tailwright predict run/ "wireless headphones with microphone" --k 3`
+
+    Example: `tailwright predict run/ "wireless headphones with microphone" --tail 0.5`
 
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
     """
@@ -44,7 +49,9 @@ def predict(
         texts += lines_of(source)
     if not texts:
         raise InputError("found no text", expected="texts as arguments, or --input FILE")
-    best = loaded(folders).predict(texts, k=k)
+    run = loaded(folders)
+    wanted = dialled(out, run, tail)
+    best = run.predict(texts, k=k, tail=wanted)
     rows = []
     for text, ids, names, scores in zip(texts, best.ids, best.names, best.scores, strict=True):
         out.text(text)
@@ -53,7 +60,7 @@ def predict(
         if not ids:
             out.text("  nothing fits")
         rows.append({"text": text, "ids": ids, "names": names, "scores": scores})
-    out.result(**named(folders), k=k, predictions=rows)
+    out.result(**named(folders), k=k, tail=wanted, predictions=rows)
 
 
 def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tailwright.cli.options import TestData, command
+from tailwright.cli.options import TailOption, TestData, command, tail_of
 from tailwright.cli.output import Output
 
 
@@ -17,6 +17,7 @@ def report(
     out: Output,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
     data: TestData = None,
+    tail: TailOption = "0",
     path: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")] = Path(
         "report.html"
     ),
@@ -33,8 +34,9 @@ def report(
     from tailwright.study.report.writing import picked_outcomes, plotly_js, write_report
 
     plotly_js()
-    outcomes, exams = picked_outcomes(runs, data)
-    words = [*map(str, runs), *(["--data", str(data)] if data else []), "--out", str(path)]
+    outcomes, exams = picked_outcomes(runs, data, tail_of(tail))
+    options = [*(["--data", str(data)] if data else []), *(["--tail", tail] if tail_of(tail) else [])]
+    words = [*map(str, runs), *options, "--out", str(path)]
     command = shlex.join(["tailwright", "report", *words])
     write_report(path, outcomes, exams, title=title, command=command)
     out.text(f"wrote {path}")

@@ -121,6 +121,10 @@ def train(
     seconds = time.perf_counter() - start
     advice_file.unlink(missing_ok=True)
     out.text(f"wrote {out_folder}: {choice.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
+    if run.tail is not None and run.tail.tail:
+        out.text(f"for rare labels: predict {run.tail}")
+    elif run.tail is not None:
+        out.text("for rare labels: on held-out rows no --tail gains PSP@5 for at most a point of P@1")
     metrics: dict[str, Any] = {}
     if corpus.test is not None:
         metrics = tw.evaluate(run, corpus.test)
@@ -133,6 +137,7 @@ def train(
         train_seconds=round(seconds, 3),
         peak_rss_mb=peak_rss_mb(),
         metrics=metrics,
+        tail=None if run.tail is None else run.tail.model_dump(),
     )
 
 

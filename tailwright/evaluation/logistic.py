@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 NEWTON_STEPS, SMALLEST_STEP = 50, 1e-4
+RIDGE = 1e-3  # of the curve
+SMALLEST_FACTOR = 1e-4  # of the curve
 
 
 def logistic_regression(
@@ -48,3 +50,18 @@ def logistic_regression(
         if np.abs(step).max() <= SMALLEST_STEP:
             break
     return factors
+
+
+def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(factor > 0, offset) of the log-odds that fit soft `targets` best, by Newton's method.
+
+    >>> scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    >>> curve = logistic_curve(scores, np.array([0.1, 0.3, 0.7, 0.9]), np.ones(4))
+    >>> bool(curve[0] > 0), bool(abs(curve[1]) < 1e-3)
+    (True, True)
+    """
+    design = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
+    curve = logistic_regression(
+        design, targets, weights, ridge=RIDGE, towards=np.zeros(2), start=np.array([1.0, 0.0])
+    )
+    return np.array([max(curve[0], SMALLEST_FACTOR), curve[1]], dtype=np.float32)

@@ -10,7 +10,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from tailwright.augmentation import DOORS, Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.errors import InputError, require_extra
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     from tailwright.training.devices import Device
 
 READS = ("texts", "targets", "label texts")
+ScoreKind: TypeAlias = Literal["probability", "log-odds", "rank"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class ModelCard:
     `reads` says what it learns from or looks at; a model that leaves out "targets" needs no labelled rows.
     `doors` are where augmentations can enter: "rows", which is open to all, and those inside the training.
     `mix_points` are the points of the hidden door, as in `tailwright.encoders.mixing`.
-    `scores` says how scores compare: probabilities by their ratio, log-odds by their difference.
+    `scores` says how scores compare: probabilities by their ratio, log-odds by their difference. With "rank"
+    only their order means something; a fusion takes them by their ratio.
     `extra` is the extra of the package that must be installed, if any.
     """
 
@@ -50,7 +52,7 @@ class ModelCard:
     paper: str = ""
     doors: tuple[str, ...] = ("rows",)
     mix_points: tuple[str, ...] = ()
-    scores: Literal["probability", "log-odds"] = "probability"
+    scores: ScoreKind = "probability"
     extra: str = ""
 
     def __post_init__(self) -> None:
@@ -71,6 +73,16 @@ class ModelCard:
         return method.door in self.doors
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows that a model has not learnt from, how it ranks them, and what it did learn from."""
+
+    rows: Dataset
+    top: TopK
+    counts: np.ndarray  # (labels,) int64: original rows of each label that it learnt from
+    learnt_rows: int  # original rows that it learnt from
+
+
 class Model(ABC):
     """A classifier: fitted on a corpus, asked for the best labels of texts, kept in a folder.
 
@@ -82,6 +94,8 @@ class Model(ABC):
     | `watch` | datasets; a model that learns by epochs logs P@1 on each after every epoch |
     | `device` | where a model that can use a GPU trains |
     | `f0` | what `f0_for` gave, fitted; without it `fit` sees to that itself |
+
+    Set by `fit`: `held_out`, by a model that fits its probabilities to rows which it keeps for that.
     """
 
     card: ClassVar[ModelCard]
@@ -93,6 +107,7 @@ class Model(ABC):
         self.watch: Mapping[str, Dataset] = {}
         self.device: Device = "auto"
         self.f0: Model | None = None
+        self.held_out: HeldOut | None = None
 
     def fit(self, corpus: Corpus, *, seed: int = 0, work: Workplace | None = None) -> None:
         """Learn from `corpus.train` with its soft targets, weights, label weights and ignored pairs.

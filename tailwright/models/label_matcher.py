@@ -32,6 +32,7 @@ class LabelMatcher(Model):
         name="label-matcher",
         summary="nearest label text by TF-IDF cosine, nothing learnt from the targets",
         reads=("texts", "label texts"),
+        scores="rank",
     )
 
     features: TfIdf

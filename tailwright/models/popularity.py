@@ -22,6 +22,7 @@ class Popularity(Model):
         name="popularity",
         summary="the most frequent labels, whatever the text: the floor",
         reads=("targets",),
+        scores="rank",
     )
 
     frequencies: np.ndarray  # (labels,) float64

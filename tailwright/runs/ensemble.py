@@ -1,8 +1,8 @@
 """`Ensemble`: several runs over the same labels that answer together, by the sum of their scores.
 
 Each run names its best labels for a text. A label's score is the sum over the runs that name it, which is how
-papers combine several trainings of one model. Scores must be on one scale for that: log-odds go through the
-logistic function first, probabilities are added as they are.
+papers combine several trainings of one model. Scores must be on one scale for that: they are made
+probabilities first (`tailwright.runs.probability`). Those of models that give none are added as they are.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
-from scipy.special import expit
 
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, quoted
 from tailwright.evaluation.ranking import TopK, top_k_of_scores
 from tailwright.runs.run import Predictions, Run
+from tailwright.runs.tail import Tail, tail_value, top_for_tail
 
 ROWS_A_BLOCK = 4096
 
@@ -55,10 +55,37 @@ class Ensemble:
         """What it is called in a heading: the models of its runs."""
         return " + ".join(run.name for run in self.runs)
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether all its runs do."""
+        return all(run.gives_probabilities for run in self.runs)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether all its runs are."""
+        return all(run.is_calibrated for run in self.runs)
+
+    @property
+    def recommended_tail(self) -> float | None:
+        """The smallest that its runs recommend; None if one of them recommends none."""
+        tails = [run.recommended_tail for run in self.runs]
+        return None if None in tails else min(tail for tail in tails if tail is not None)
+
+    def probabilities(self, top: TopK) -> np.ndarray:
+        """(texts, k) float64: the mean over the runs, of which those that do not name a label say 0."""
+        return np.where(top.ids >= 0, top.scores.astype(np.float64) / len(self.runs), 0.0)
+
     def top(
-        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None = None
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+        tail: Tail = 0.0,
     ) -> TopK:
-        """The k labels of each text with the largest sums, best first; `excluded` as in `Run.top`."""
+        """The k labels of each text with the largest sums, best first; other arguments as in `Run.top`."""
+        wanted = tail_value(self, tail)
+        if wanted:
+            return top_for_tail(self, texts, k, excluded, wanted)
         rows = arrow_strings(texts)
         answers = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
@@ -67,9 +94,9 @@ class Ensemble:
             answers.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred), k))
         return TopK.concat(answers)
 
-    def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
-        """The k best labels of each text."""
-        return Predictions.of(self.top(texts, k), self.labels)
+    def predict(self, texts: Sequence[str], k: int = 5, tail: Tail = 0.0) -> Predictions:
+        """The k best labels of each text; `tail` as in `Run.top`."""
+        return Predictions.of(self.top(texts, k, tail=tail), self.labels)
 
     def _sums(
         self, texts: pa.LargeStringArray, depth: int, excluded: sparse.csr_array | None
@@ -81,9 +108,9 @@ class Ensemble:
         for run in self.runs:
             top = run.top(texts, min(depth, max(len(self.labels), 1)), excluded)
             named = top.ids >= 0
-            value = top.scores[named].astype(np.float64)
+            values = run.probabilities(top) if run.gives_probabilities else top.scores.astype(np.float64)
             places.append(np.stack([np.nonzero(named)[0], top.ids[named]]))
-            scores.append(expit(value) if run.model.card.scores == "log-odds" else value)
+            scores.append(values[named])
         shape = (len(texts), len(self.labels))
         # Pairs that several runs name are added up; a sum of 0 stays, as it was named.
         pairs = np.concatenate(scores), tuple(np.concatenate(places, axis=1))

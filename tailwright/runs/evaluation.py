@@ -10,10 +10,12 @@ import numpy as np
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError
-from tailwright.evaluation import metrics_at_k, sliced_metrics
+from tailwright.evaluation import TopK, metrics_at_k, sliced_metrics
+from tailwright.evaluation.reliability import calibration_errors
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.run import Run
+from tailwright.runs.tail import Tail
 
 KS = (1, 3, 5, 10)
 
@@ -23,24 +25,26 @@ def evaluate(
     data: Dataset,
     ks: Sequence[int] = KS,
     propensity: Propensity | None = PROPENSITY_PRESETS["default"],
+    tail: Tail = 0.0,
 ) -> dict[str, Any]:
     """Metrics in percent under keys such as `P@1` and `PSP@5`; `slices` holds the same by label frequency.
 
     Propensities and slices come from the run's own training counts. Excluded pairs of `data` are neither
     rewarded nor punished: enough labels are ranked that k remain without them. The propensity-scored metrics
-    are left out without a `propensity`, and below 3 training rows, where the formula has no meaning.
+    are left out without a `propensity`, and below 3 training rows, where the formula has no meaning; the
+    calibration error `ECE@k`, if the run gives no probabilities. A `tail` above 0 prefers rare labels.
     """
-    return measured(run, ranked(run, data, ks), data, ks, propensity)
+    return measured(run, ranked(run, data, ks, tail), data, ks, propensity)
 
 
-def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> np.ndarray:
-    """(rows, width) int32: the run's best labels, enough for all `ks` after excluded pairs are left out."""
+def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS, tail: Tail = 0.0) -> TopK:
+    """The run's best labels of each row, enough for all `ks` after excluded pairs are left out."""
     if data.labels != len(run.labels):
         raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     if not len(data):
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
-    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels)), data.excluded).ids
+    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels)), data.excluded, tail)
 
 
 def refuse_other_labels(corpus: Corpus, run: Run | Ensemble, name: object = "the run") -> None:
@@ -54,7 +58,7 @@ def refuse_other_labels(corpus: Corpus, run: Run | Ensemble, name: object = "the
 
 def measured(
     run: Run | Ensemble,
-    top: np.ndarray,
+    top: TopK,
     data: Dataset,
     ks: Sequence[int] = KS,
     propensity: Propensity | None = PROPENSITY_PRESETS["default"],
@@ -64,7 +68,11 @@ def measured(
     if propensity is not None and run.train_rows >= 3:
         weights = propensity.inverse(run.labels.counts, run.train_rows)
     slices = head_torso_tail(run.labels.counts)
-    return {
-        **metrics_at_k(top, data.targets, weights, ks, data.excluded),
-        "slices": sliced_metrics(top, data.targets, weights, slices, ks, data.excluded),
-    }
+    metrics: dict[str, Any] = metrics_at_k(top, data.targets, weights, ks, data.excluded)
+    sliced: dict[str, dict[str, Any]] = sliced_metrics(top, data.targets, weights, slices, ks, data.excluded)
+    if run.gives_probabilities:
+        said = run.probabilities(top)
+        metrics |= calibration_errors(top.ids, said, data.targets, ks, data.excluded)
+        for name, mask in slices.items():
+            sliced[name] |= calibration_errors(top.ids, said, data.targets, ks, data.excluded, mask)
+    return {**metrics, "slices": sliced}

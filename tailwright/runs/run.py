@@ -30,6 +30,8 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.runs.probability import Calibration, probabilities_of
+from tailwright.runs.tail import Tail, tail_value, top_for_tail
 from tailwright.settings import settings_from
 from tailwright.store import FolderReader, open_folder, writing
 from tailwright.store.manifest import first_problem
@@ -66,10 +68,27 @@ class TrainingData(_Facts):
     digest: str = ""
 
 
+class TailAdvice(_Facts):
+    """The `--tail` that gave the most on held-out rows, and what it gave there, in points of percent.
+
+    The most PSP@5 for at most a point of P@1, one standard error included.
+    """
+
+    tail: float = Field(ge=0, le=1)
+    rows: int = Field(ge=0)
+    p1: float  # how far P@1 changes
+    psp5: float
+
+    def __str__(self) -> str:
+        """In words: `--tail 0.3 (held-out rows: PSP@5 +4.1, P@1 -0.9)`."""
+        return f"--tail {self.tail:g} (held-out rows: PSP@5 {self.psp5:+.1f}, P@1 {self.p1:+.1f})"
+
+
 class RunFacts(_Facts):
     """The whole of `run.json`.
 
-    `train_rows` are original rows, `fraction` their share of the training rows that were read.
+    `train_rows` are original rows, `fraction` their share of the training rows that were read. Where rows
+    were held out, `calibration` is how scores become probabilities, and `tail` what they recommend.
     """
 
     model: str
@@ -80,11 +99,16 @@ class RunFacts(_Facts):
     fraction: float = Field(gt=0, le=1)
     data: TrainingData
     versions: dict[str, str]
+    calibration: Calibration | None = None
+    tail: TailAdvice | None = None
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """The best labels of each text, best first: user ids, names and scores, one list a text."""
+    """The best labels of each text, best first: user ids, names and scores, one list a text.
+
+    Scores are probabilities if the run is calibrated, else what its model gives.
+    """
 
     ids: list[list[str]]
     names: list[list[str]]
@@ -117,6 +141,8 @@ class Run:
     fraction: float = 1.0  # of the training rows that were read
     data: TrainingData = field(default_factory=TrainingData)
     versions: dict[str, str] = field(default_factory=library_versions)
+    calibration: Calibration | None = None
+    tail: TailAdvice | None = None
 
     def __post_init__(self) -> None:
         if self.augmented_counts is None:
@@ -137,20 +163,50 @@ class Run:
         """How many rows its augmentations added, without those that they dropped again."""
         return sum(applied.rows for applied in self.augmentations)
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its scores are probabilities, or can be made such."""
+        return self.model.card.scores != "rank"
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether its probabilities were fitted to rows that it had not learnt from."""
+        return self.calibration is not None
+
+    @property
+    def recommended_tail(self) -> float | None:
+        """What `tail="auto"` stands for; None if no rows were held out."""
+        return None if self.tail is None else self.tail.tail
+
+    def probabilities(self, top: TopK) -> np.ndarray:
+        """(texts, k) float64: the probabilities of a ranking that `top` gave, 0 for padding."""
+        return probabilities_of(top, self.model.card.scores, self.calibration)
+
     def top(
-        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None = None
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+        tail: Tail = 0.0,
     ) -> TopK:
         """The k best labels of each text as numbers and scores, best first.
 
-        `excluded` (texts, labels) are pairs that the caller will take out of the ranking.
+        `excluded` (texts, labels) are pairs that the caller will take out of the ranking. A `tail` above 0,
+        up to 1, prefers rare labels (`tailwright.runs.tail`); scores are then not in descending order.
         """
+        wanted = tail_value(self, tail)
+        if wanted:
+            return top_for_tail(self, texts, k, excluded, wanted)
         if excluded is None:
             return self.model.predict(texts, k)
         return self.model.predict_besides(texts, k, excluded)
 
-    def predict(self, texts: Sequence[str], k: int = 5) -> Predictions:
-        """The k best labels of each text."""
-        return Predictions.of(self.top(arrow_strings(texts), k), self.labels)
+    def predict(self, texts: Sequence[str], k: int = 5, tail: Tail = 0.0) -> Predictions:
+        """The k best labels of each text; `tail` as in `top`."""
+        top = self.top(arrow_strings(texts), k, tail=tail)
+        if self.calibration is not None:
+            top = TopK(top.ids, self.probabilities(top))
+        return Predictions.of(top, self.labels)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
@@ -163,6 +219,8 @@ class Run:
             fraction=self.fraction,
             data=self.data,
             versions=self.versions,
+            calibration=self.calibration,
+            tail=self.tail,
         )
         with writing(path, kind="run", overwrite=overwrite) as folder:
             folder.json("run.json", facts.model_dump())
@@ -200,6 +258,8 @@ def load(path: str | Path) -> Run:
         facts.fraction,
         facts.data,
         facts.versions,
+        facts.calibration,
+        facts.tail,
     )
 
 

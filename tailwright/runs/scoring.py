@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import logit
 
 from tailwright.augmentation import ScorerSettings
 from tailwright.augmentation.filter import Filter, FilterSettings, RowScores
@@ -25,12 +24,11 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.progress import stage
 from tailwright.runs.evaluation import refuse_other_labels
+from tailwright.runs.probability import log_odds_of
 from tailwright.runs.run import load
 from tailwright.store import FolderReader
 from tailwright.store.shared import content_key, shared
 from tailwright.training.workplace import Workplace
-
-NEAR = 1e-9  # probabilities come no nearer to 0 and 1
 
 F0: TypeAlias = Callable[[Corpus], Model]  # gives the f0 of a model in training, fitted on a corpus
 
@@ -49,9 +47,7 @@ class Scorer:
         """The k best labels of each text, with finite log-odds as scores."""
         with stage("scoring"):
             top = self.model.predict(texts, k)
-        if self.model.card.scores == "log-odds":
-            return top
-        return TopK(top.ids, logit(np.clip(top.scores.astype(np.float64), NEAR, 1 - NEAR)))
+        return TopK(top.ids, log_odds_of(top, self.model.card.scores))
 
 
 def scorer_for(

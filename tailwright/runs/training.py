@@ -28,6 +28,7 @@ from tailwright.models import Model, models
 from tailwright.models.shared.f0 import fitted_f0, makers
 from tailwright.runs.augmenting import augment as changed_rows
 from tailwright.runs.augmenting import check_methods
+from tailwright.runs.held_out import learnt_from_held_out
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.runs.scoring import F0
 from tailwright.settings import settings_from
@@ -115,6 +116,10 @@ def train(
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
+        calibration, tail = None, None
+        if team.leads:
+            with work.phase("held-out rows"):
+                calibration, tail = learnt_from_held_out(fitted, corpus)
         if shared_folder() is not None:
             work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
         run = Run(
@@ -126,6 +131,8 @@ def train(
             corpus.labels.counts + _made_counts(corpus.train),
             corpus.fraction,
             data,
+            calibration=calibration,
+            tail=tail,
         )
         if out is not None and team.leads:
             run.save(out, overwrite=overwrite)

@@ -13,16 +13,15 @@ from scipy import optimize
 
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
+from tailwright.evaluation.logistic import RIDGE, logistic_curve
 from tailwright.evaluation.ranking import top_k_of_scores
 from tailwright.models.fusion.combination import (
-    RIDGE,
     CandidateFeatures,
     Combination,
     candidates_of,
-    logistic_curve,
     plain_combination,
 )
-from tailwright.models.fusion.learning import combination_loss, learnt_combination
+from tailwright.models.fusion.learning import combination_loss, learnt_combination, unseen_log_odds
 from tailwright.streams import stream
 
 ROWS, LABELS = 80, 12
@@ -94,6 +93,25 @@ def test_right_labels_get_higher_probabilities_than_by_the_mean_of_the_parts(usu
         return sum(CANDIDATES.labels[best] in RIGHT[row] for row, best in enumerate(of_texts))
 
     assert first_right(usual) > first_right(plain_combination(2, 8))
+
+
+def test_a_row_is_judged_by_a_combination_that_has_not_learnt_from_it():
+    def judged(rows: Dataset) -> np.ndarray:
+        return unseen_log_odds(CANDIDATES, rows, hidden=8, emphasis=np.ones(LABELS), seed=0)
+
+    before, after = judged(held_out()), judged(held_out(with_targets(3, {})))
+    own = CANDIDATES.rows == 3
+    assert np.array_equal(before[own], after[own])
+    changed = np.unique(CANDIDATES.rows[before != after])
+    assert len(changed) == ROWS // 2  # those of the other half, for which it has learnt something else
+    assert np.isfinite(before).all()
+
+
+def test_the_candidates_of_some_texts_are_numbered_anew():
+    some = CANDIDATES.of_texts(np.array([2, 5]))
+    assert (some.texts, set(some.rows.tolist())) == (2, {0, 1})
+    assert some.labels[some.rows == 1].tolist() == named_of(5)
+    assert np.array_equal(some.features[some.rows == 0], CANDIDATES.features[CANDIDATES.rows == 2])
 
 
 def test_rows_without_weight_say_nothing(usual):

@@ -18,6 +18,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.text.tfidf import TfIdf
+from tailwright.evaluation.logistic import logistic_curve
 from tailwright.heads.candidate_head import CandidateLists, candidate_loss
 from tailwright.heads.cluster_head import cluster_loss
 from tailwright.heads.shortlist import label_centroids
@@ -25,7 +26,6 @@ from tailwright.labels import GraphSettings
 from tailwright.labels.surrogate_clusters import label_vectors
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
-from tailwright.models.fusion.combination import logistic_curve
 from tailwright.models.linear import LOSSES, Linear, LinearSettings
 from tailwright.models.popularity import Popularity
 from tailwright.models.twin import TwinSettings

@@ -41,7 +41,7 @@ def test_the_members_of_an_ensemble_answer_together(place):
     found = {outcome.cell.augmentation: outcome for outcome in outcomes_of(place / "study")}
     members = [found[name] for name in ("none", "gandalf")]
     runs = tuple(load(member.folder / "run") for member in members)
-    assert np.array_equal(found["both"].top, ranked(Ensemble(runs), exam_of(found["both"].cell).test))
+    assert np.array_equal(found["both"].top, ranked(Ensemble(runs), exam_of(found["both"].cell).test).ids)
     assert found["both"].train_seconds == pytest.approx(sum(member.train_seconds for member in members))
     assert found["both"].metrics["P@1"] > 0
     assert not (found["both"].folder / "run").exists()

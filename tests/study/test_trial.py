@@ -91,7 +91,7 @@ SEARCH = Cell(
 def test_a_search_keeps_the_best_on_validation_rows_and_ranks_test_rows_once(exam, tmp_path, monkeypatch):
     asked = []
     ranked = outcomes.ranked
-    monkeypatch.setattr(outcomes, "ranked", lambda run, data: asked.append(data) or ranked(run, data))
+    monkeypatch.setattr(outcomes, "ranked", lambda run, data, tail: asked.append(data) or ranked(run, data))
     outcome = tried(SEARCH, "key", exam, tmp_path)
     corpus = rows_of(SEARCH, exam.corpus)
     expected = {

@@ -31,6 +31,7 @@ CARD = ModelCard(
     reads=("texts", "targets", "label texts"),
     paper="DeepXML: A Deep Extreme Multi-Label Learning Framework Applied to Short Text Documents",
     doors=("rows", "batch"),
+    scores="rank",  # sums of probabilities that are relative to the largest of a text
     extra="deep",
 )
 

@@ -25,13 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.errors import InputError
-from tailwright.evaluation.logistic import logistic_regression
 from tailwright.evaluation.ranking import TopK
 from tailwright.store import FolderReader, FolderWriter
 
-RIDGE = 1e-3
 BELOW = 0.5  # how far below a part's last score a label is put that the part did not name
-SMALLEST_FACTOR = 1e-4  # of the curve
 SMALLEST = 1e-4  # probabilities below this are alike
 FEATURES_A_PART = 4
 
@@ -44,6 +41,12 @@ class CandidateFeatures:
     rows: np.ndarray  # (pairs,) int64
     labels: np.ndarray  # (pairs,) int32
     features: np.ndarray  # (pairs, 4 x parts + 1) float32
+
+    def of_texts(self, texts: np.ndarray) -> CandidateFeatures:
+        """The candidates of some texts, given in ascending order, which are then numbered from 0."""
+        kept = np.isin(self.rows, texts)
+        rows = np.searchsorted(texts, self.rows[kept])
+        return CandidateFeatures(len(texts), rows, self.labels[kept], self.features[kept])
 
 
 def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.ndarray) -> CandidateFeatures:
@@ -132,18 +135,3 @@ def plain_combination(parts: int, hidden: int) -> Combination:
     none = np.zeros(hidden, np.float32)
     curve = np.array([1, 0], np.float32)
     return Combination(zeros, ones, direct, np.zeros((hidden, features), np.float32), none, none, curve)
-
-
-def logistic_curve(scores: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(factor > 0, offset) of the log-odds that fit soft `targets` best, by Newton's method.
-
-    >>> scores = np.array([-2.0, -1.0, 1.0, 2.0])
-    >>> curve = logistic_curve(scores, np.array([0.1, 0.3, 0.7, 0.9]), np.ones(4))
-    >>> bool(curve[0] > 0), bool(abs(curve[1]) < 1e-3)
-    (True, True)
-    """
-    design = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
-    curve = logistic_regression(
-        design, targets, weights, ridge=RIDGE, towards=np.zeros(2), start=np.array([1.0, 0.0])
-    )
-    return np.array([max(curve[0], SMALLEST_FACTOR), curve[1]], dtype=np.float32)

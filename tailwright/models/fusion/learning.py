@@ -13,11 +13,11 @@ from scipy import sparse
 from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
+from tailwright.evaluation.logistic import logistic_curve
 from tailwright.models.fusion.combination import (
     FEATURES_A_PART,
     CandidateFeatures,
     Combination,
-    logistic_curve,
     plain_combination,
 )
 from tailwright.streams import stream
@@ -87,6 +87,28 @@ def combination_loss(
         "offset": of_hidden.sum(axis=0),
         "outer": of_scores @ hidden,
     }
+
+
+def unseen_log_odds(
+    candidates: CandidateFeatures, held_out: Dataset, *, hidden: int, emphasis: np.ndarray, seed: int
+) -> np.ndarray:
+    """(pairs,) float32: each candidate by a combination that has not learnt from its row.
+
+    Each half of the rows teaches the combination that judges the other. One that has learnt from the rows
+    themselves is too sure of their rare labels: on cve-libraries a tail of 0.75 seemed to cost 1.3 points of
+    P@1, and costs 4.3 in this way.
+    """
+    log_odds = np.empty(len(candidates.rows), dtype=np.float32)
+    by_place = np.argsort(held_out.origin.rows, kind="stable")
+    drawn = stream(seed, "fusion/halves").permutation(by_place)
+    halves = np.sort(drawn[: len(drawn) // 2]), np.sort(drawn[len(drawn) // 2 :])
+    for learnt, judged in (halves, halves[::-1]):
+        combination = learnt_combination(
+            candidates.of_texts(learnt), held_out.take(learnt), hidden=hidden, emphasis=emphasis, seed=seed
+        )
+        of_half = np.isin(candidates.rows, judged)
+        log_odds[of_half] = combination.log_odds(candidates.features[of_half])
+    return log_odds
 
 
 class _CandidateLists:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,15 @@ from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models import Model, models
+from tailwright.models import HeldOut, Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
-from tailwright.models.fusion.combination import Combination, candidates_of, plain_combination
-from tailwright.models.fusion.learning import learnt_combination
+from tailwright.models.fusion.combination import (
+    CandidateFeatures,
+    Combination,
+    candidates_of,
+    plain_combination,
+)
+from tailwright.models.fusion.learning import learnt_combination, unseen_log_odds
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -53,14 +58,14 @@ class Fusion(Model):
             return
         with work.phase("combination", rows=len(held_out)):
             tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
-            rows = max(len(learning.train.originals()), 3)
-            self.combination = learnt_combination(
-                candidates_of(tops, self._log_odds, self.counts),
-                held_out,
-                hidden=settings.hidden,
-                emphasis=PROPENSITY_PRESETS["default"].inverse(self.counts, rows) ** settings.tail,
-                seed=seed,
-            )
+            rows = len(learning.train.originals())
+            candidates = candidates_of(tops, self._log_odds, self.counts)
+            emphasis = PROPENSITY_PRESETS["default"].inverse(self.counts, max(rows, 3)) ** settings.tail
+            how: dict[str, Any] = {"hidden": settings.hidden, "emphasis": emphasis, "seed": seed}
+            self.combination = learnt_combination(candidates, held_out, **how)
+            log_odds = unseen_log_odds(candidates, held_out, **how)
+            top = _best(candidates, log_odds, settings.candidates * len(self.parts))
+            self.held_out = HeldOut(held_out, top, self.counts, rows)
 
     def _held_out(self, corpus: Corpus, seed: int) -> tuple[Corpus, Dataset]:
         """The corpus that the parts learn from, and the rows that the combination learns from."""
@@ -121,7 +126,9 @@ class Fusion(Model):
             barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
             tops = self._asked(rows.slice(start, ROWS_A_BLOCK), max(named, k), barred)
             best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
-            blocks.append(_filled(self._fused(best, k), tops))
+            candidates = candidates_of(best, self._log_odds, self.counts)
+            log_odds = self.combination.log_odds(candidates.features)
+            blocks.append(_filled(_best(candidates, log_odds, k), tops))
         return TopK.concat(blocks)
 
     def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
@@ -129,22 +136,6 @@ class Fusion(Model):
         if excluded is None:
             return [part.predict(texts, k) for part in self.parts]
         return [part.predict_besides(texts, k, excluded) for part in self.parts]
-
-    def _fused(self, tops: Sequence[TopK], k: int) -> TopK:
-        """The k most probable candidates of each text."""
-        candidates = candidates_of(tops, self._log_odds, self.counts)
-        log_odds = self.combination.log_odds(candidates.features)
-        order = np.lexsort((candidates.labels, -log_odds, candidates.rows))
-        rows = candidates.rows[order]
-        place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-        kept = place < k
-        shape = (candidates.texts, k)
-        ids, scores = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-        at = (rows[kept], place[kept])
-        ids[at] = candidates.labels[order][kept]
-        probabilities = 1 / (1 + np.exp(-np.clip(log_odds[order][kept], -60, 60)))
-        scores[at] = np.minimum(probabilities, BELOW_ONE)
-        return TopK(ids, scores)
 
     def save(self, folder: FolderWriter) -> None:
         for name, part in zip(self.names, self.parts, strict=True):
@@ -185,6 +176,21 @@ def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
     """(rows,) bool: augmented rows whose source is held out; in training they would give its labels away."""
     sourced = np.array([has_sources(method) for method in train.origin.methods])[train.origin.codes]
     return sourced & np.isin(train.origin.rows, train.origin.rows[held])
+
+
+def _best(candidates: CandidateFeatures, log_odds: np.ndarray, k: int) -> TopK:
+    """The k most probable candidates of each text."""
+    order = np.lexsort((candidates.labels, -log_odds, candidates.rows))
+    rows = candidates.rows[order]
+    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    kept = place < k
+    shape = (candidates.texts, k)
+    ids, scores = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
+    at = (rows[kept], place[kept])
+    ids[at] = candidates.labels[order][kept]
+    probabilities = 1 / (1 + np.exp(-np.clip(log_odds[order][kept], -60, 60)))
+    scores[at] = np.minimum(probabilities, BELOW_ONE)
+    return TopK(ids, scores)
 
 
 def _filled(fused: TopK, tops: Sequence[TopK]) -> TopK:

@@ -14,6 +14,7 @@ from tailwright.evaluation.bootstrap import Difference, difference, holm_adjuste
 from tailwright.evaluation.compare import label_hits
 from tailwright.evaluation.row_parts import DRAWS
 from tailwright.labels import head_torso_tail
+from tailwright.runs.tail import Tail
 from tailwright.study.compare.comparisons import ALL, METRICS, Judge, fit_for
 from tailwright.study.run.exam import Exam, read_source, source_of
 from tailwright.study.run.outcomes import Outcome, outcome_of_run
@@ -58,10 +59,11 @@ class TwoRuns:
         return {**asdict(self), "differences": differences}
 
 
-def compare_runs(first: Path, second: Path, data: Path | None = None) -> TwoRuns:
+def compare_runs(first: Path, second: Path, data: Path | None = None, tail: Tail = 0.0) -> TwoRuns:
     """Judge both runs on the test rows of the corpus they were trained on, or on those of `data`."""
     corpus = read_source(str(data)) if data is not None else _common_corpus(first, second)
-    return compare_outcomes(outcome_of_run(first, corpus), outcome_of_run(second, corpus), corpus)
+    before, after = (outcome_of_run(folder, corpus, tail) for folder in (first, second))
+    return compare_outcomes(before, after, corpus)
 
 
 def compare_outcomes(before: Outcome, after: Outcome, corpus: Corpus, draws: int = DRAWS) -> TwoRuns:

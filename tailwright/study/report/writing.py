@@ -22,6 +22,7 @@ from markupsafe import Markup
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.runs.run import library_versions
+from tailwright.runs.tail import Tail
 from tailwright.study.compare.comparisons import Comparison, compare_all
 from tailwright.study.page.html import refuse_unwritable, render, write_page
 from tailwright.study.plan.cells import BASELINE, Cell
@@ -191,7 +192,9 @@ def _policy(scripts: Sequence[str]) -> str:
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[list[Outcome], dict[str, Exam]]:
+def picked_outcomes(
+    runs: Sequence[Path], data: Path | None = None, tail: Tail = 0.0
+) -> tuple[list[Outcome], dict[str, Exam]]:
     """An outcome for each run folder, and the exam of each dataset by its name.
 
     Test rows are those of `data`, or of what each run was trained on. Runs that differ in something that
@@ -205,7 +208,7 @@ def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[lis
         if source not in corpora:
             corpora[source] = read_source(source)
         corpus = corpora[source]
-        outcome = outcome_of_run(folder, corpus)
+        outcome = outcome_of_run(folder, corpus, tail)
         name = outcome.cell.dataset
         if exams.setdefault(name, Exam(name, corpus)).corpus is not corpus:
             raise InputError(f"found two datasets called {name}", expected="runs on one of them", path=folder)
@@ -220,5 +223,5 @@ def picked_outcomes(runs: Sequence[Path], data: Path | None = None) -> tuple[lis
 def _told_apart(cell: Cell, folder: str) -> Cell:
     """The cell under a name of its own, so that it has a line of its own."""
     if cell.augmentation == BASELINE:
-        return replace(cell, variant=folder)
+        return replace(cell, variant=f"{cell.variant}, {folder}" if cell.variant else folder)
     return replace(cell, augmentation=f"{cell.augmentation} ({folder})")

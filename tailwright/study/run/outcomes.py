@@ -22,6 +22,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.errors import InputError, quoted
 from tailwright.runs.evaluation import measured, ranked, refuse_other_labels
 from tailwright.runs.run import Run, load
+from tailwright.runs.tail import Tail, tail_value
 from tailwright.store import open_folder, writing
 from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
@@ -119,13 +120,16 @@ def listed_cells(study: Path) -> list[tuple[str, Cell]]:
         raise InputError(f"found no list of cells ({error})", path=path) from error
 
 
-def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
+def outcome_of_run(folder: Path, corpus: Corpus, tail: Tail = 0.0) -> Outcome:
     """A hand-picked run as an outcome: it ranks the test rows of `corpus` now.
 
-    A run folder does not say which rows were held out as validation rows; the cell says that none were.
+    A run folder does not say which rows were held out as validation rows; the cell says that none were. A
+    `tail` above 0 is the variant of the cell.
     """
     run = load(folder)
     refuse_other_labels(corpus, run, folder)
+    wanted = tail_value(run, tail)
+    variant = f"tail {wanted:g}" if wanted else ""
     exam = Exam(Path(corpus.source).name or "data", corpus)
     cell = Cell(
         dataset=exam.name,
@@ -134,26 +138,27 @@ def outcome_of_run(folder: Path, corpus: Corpus) -> Outcome:
         augmentation="+".join(run.augment) or BASELINE,
         augment=run.augment,
         augment_settings={applied.name: applied.settings for applied in run.augmentations},
+        variant=variant,
         settings=asdict(run.model.settings),
         fraction=run.fraction,
         valid=0,
         seed=run.seed,
     )
-    key = cell.key(corpus.digest(), str(folder.resolve()))
-    return replace(judged(run, folder, cell, key, exam.test), folder=folder)
+    key = cell.key(corpus.digest(), f"{folder.resolve()}{variant}")
+    return replace(judged(run, folder, cell, key, exam.test, wanted), folder=folder)
 
 
-def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset) -> Outcome:
+def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset, tail: float = 0.0) -> Outcome:
     """What the cell's run, kept in `folder`, gives on the test rows; they are ranked and measured once."""
     start = time.perf_counter()
-    top = ranked(run, test)
+    top = ranked(run, test, tail=tail)
     seconds = time.perf_counter() - start
     log = read_log(folder / "log.jsonl")
     return Outcome(
         cell=cell,
         key=key,
         metrics=measured(run, top, test),
-        top=top,
+        top=top.ids,
         counts=run.labels.counts,
         augmented_counts=run.augmented_counts,
         train_seconds=seconds_in(log),

@@ -91,7 +91,7 @@ def _answering_together(cell: Cell, key: str, exam: Exam, folder: Path) -> Outco
         cell=cell,
         key=key,
         metrics=measured(ensemble, top, exam.test),
-        top=top,
+        top=top.ids,
         counts=ensemble.labels.counts,
         augmented_counts=np.mean([member.augmented_counts for member in members], axis=0),
         train_seconds=round(sum(member.train_seconds for member in members), 3),
