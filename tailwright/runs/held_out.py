@@ -15,16 +15,19 @@ from tailwright.runs.run import TailAdvice
 from tailwright.runs.tail import depth_for, tail_weights
 from tailwright.runs.trade import trade_of
 from tailwright.streams import stream
+from tailwright.training.workplace import Workplace
 
 FEWEST = 50  # of fewer rows both would be noise
 MOST = 2000  # validation rows that are ranked
 
 
-def learnt_from_held_out(model: Model, corpus: Corpus) -> tuple[Calibration | None, TailAdvice | None]:
+def learnt_from_held_out(
+    model: Model, corpus: Corpus, work: Workplace | None = None
+) -> tuple[Calibration | None, TailAdvice | None]:
     """The calibration of a fitted model and its tail; None without rows or without probabilities."""
     if model.card.scores == "rank":
         return None, None
-    held_out = model.held_out or _validation(model, corpus)
+    held_out = model.held_out or _validation(model, corpus, work or Workplace())
     if held_out is None:
         return None, None
     kind, top, rows = model.card.scores, held_out.top, held_out.rows
@@ -35,7 +38,7 @@ def learnt_from_held_out(model: Model, corpus: Corpus) -> tuple[Calibration | No
     return calibration, trade_of(top, probabilities_of(top, kind, calibration), rows, weights).advice
 
 
-def _validation(model: Model, corpus: Corpus) -> HeldOut | None:
+def _validation(model: Model, corpus: Corpus, work: Workplace) -> HeldOut | None:
     """Some of the validation rows and how the model ranks them; None if there are too few."""
     if corpus.valid is None:
         return None
@@ -45,5 +48,6 @@ def _validation(model: Model, corpus: Corpus) -> HeldOut | None:
     drawn = np.sort(stream(0, "held-out rows").permutation(len(rows))[:MOST])
     rows = rows.take(drawn)
     width = depth_for(5, len(corpus.labels)) + int(np.diff(rows.excluded.indptr).max(initial=0))
-    top = model.predict_besides(rows.texts, min(width, len(corpus.labels)), rows.excluded)
+    with work.phase("held-out rows", rows=len(rows)):
+        top = model.predict_besides(rows.texts, min(width, len(corpus.labels)), rows.excluded)
     return HeldOut(rows, top, corpus.labels.counts, len(corpus.train.originals()))

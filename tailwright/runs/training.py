@@ -118,8 +118,7 @@ def train(
             fitted.fit(corpus, seed=seed, work=work)
         calibration, tail = None, None
         if team.leads:
-            with work.phase("held-out rows"):
-                calibration, tail = learnt_from_held_out(fitted, corpus)
+            calibration, tail = learnt_from_held_out(fitted, corpus, work)
         if shared_folder() is not None:
             work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
         run = Run(
