@@ -140,13 +140,23 @@ def by_feature(
     features: np.ndarray, classifiers: np.ndarray, weights: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Weights by ascending classifier as (used features, indptr, classifiers, weights) by feature."""
+    # In loops: NumPy's functions for it take four seconds to compile, which every first training pays.
     number = classifiers[-1] + 1 if len(classifiers) else 0
-    by_classifier = np.searchsorted(classifiers, np.arange(number + 1))
+    by_classifier = np.zeros(number + 1, dtype=np.int64)
+    for p in range(len(classifiers)):
+        by_classifier[classifiers[p] + 1] += 1
+    for classifier in range(number):
+        by_classifier[classifier + 1] += by_classifier[classifier]
     starts, indices, data = transposed(by_classifier, features, weights, count)
-    used = np.flatnonzero(np.diff(starts)).astype(np.int32)
-    indptr = np.zeros(len(used) + 1, dtype=np.int64)
-    indptr[1:] = starts[1:][used]
-    return used, indptr, indices, data
+    used = np.empty(count, dtype=np.int32)
+    indptr = np.zeros(count + 1, dtype=np.int64)
+    found = 0
+    for feature in range(count):
+        if starts[feature + 1] > starts[feature]:
+            used[found] = feature
+            found += 1
+            indptr[found] = starts[feature + 1]
+    return used[:found].copy(), indptr[: found + 1].copy(), indices, data
 
 
 @njit(cache=True, nogil=True)
