@@ -208,10 +208,11 @@ def sheets_of(
     for outcome in sorted(outcomes, key=lambda outcome: outcome.cell.seed):
         if outcome.cell.dataset == dataset and outcome.cell.fraction == 1:
             first.setdefault(outcome.cell.system, {}).setdefault(outcome.cell.augmentation, outcome)
-    if model not in first:
+    named = [system for system, cells in first.items() if model in (system, _any(cells).cell.model)]
+    if not named:
         there = ", ".join(sorted(first)) or "none"
         raise InputError(f"no finished cells of {model} on {dataset}", expected=f"one of: {there}")
-    cells = list(first[model].values())
+    cells = list(first[named[0]].values())
     corpus = rows_of(cells[0].cell, exam.corpus)
     return [
         similarity_sheet([one for one in cells if one.cell.augmentation in COLUMNS], corpus, seed),
@@ -221,14 +222,16 @@ def sheets_of(
     ]
 
 
+def _any(cells: Mapping[str, Outcome]) -> Outcome:
+    return next(iter(cells.values()))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the sheets as Markdown or JSON; the exit code is that of `tailwright`."""
     parser = argparse.ArgumentParser(prog="python -m tools.gandalf_figures", description=__doc__)
     parser.add_argument("study", metavar="DIR", type=Path, help="a folder of `tailwright study`")
     parser.add_argument("--dataset", default="winapi-seealso", help="its name in the study")
-    parser.add_argument(
-        "--model", default="inceptionxml-lf", help="the model of figures 2 and 4, as tables name it"
-    )
+    parser.add_argument("--model", default="inceptionxml-lf", help="the model of figures 2 and 4")
     parser.add_argument("--rows", type=int, default=5, help="test rows of table 4")
     parser.add_argument("--seed", type=int, default=0, help="what draws rows and labels")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
