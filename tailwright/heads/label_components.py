@@ -57,9 +57,12 @@ class ComponentAttention(nn.Module):
         return self._weights(torch.stack(components, 1))
 
     def _weights(self, stacked: torch.Tensor) -> torch.Tensor:
-        inner: torch.Tensor = self.inner(functional.relu(self.dropout(stacked)))
-        outer: torch.Tensor = self.outer(inner.flatten(1))
-        return torch.softmax(outer, 1)
+        hidden: torch.Tensor = functional.relu(self.dropout(stacked)).flatten(1)
+        # V and U are multiplied first, once for all labels, instead of U with each component of each label.
+        outer = self.outer.spectral_weight().view(self.components, self.components, self.width)
+        both = (outer @ self.inner.spectral_weight()).flatten(1)  # (components, components x width)
+        assert self.inner.bias is not None
+        return torch.softmax(hidden @ both.T + outer.sum(1) @ self.inner.bias, 1)
 
     @torch.no_grad()
     def with_one_more(self, seed: int, name: str) -> ComponentAttention:

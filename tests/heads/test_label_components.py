@@ -24,6 +24,7 @@ def test_new_gates_count_both_vectors_half():
 
 def test_attention_is_the_formula_of_its_page():
     layer, parts = ComponentAttention(3, 8, 0.2, 0, "layer").eval(), vectors("a", "b", "c")
+    layer.inner.bias.data[:] = torch.linspace(-1, 1, 8)
     inner, outer = layer.inner.normalised(), layer.outer.normalised()
     for label in range(6):
         stacked = torch.stack([part[label] for part in parts])  # (components, width)

@@ -22,6 +22,10 @@ STUDIES = sorted(path for path in (ROOT / "studies").glob("*.toml") if path.name
 # What keeps a training on a toy corpus short, by model.
 SMALL = {
     "astec": {"width": 16, "surrogate.epochs": 1, "extreme.epochs": 1, "rerank.epochs": 1},
+    "decaf": {"width": 16, "batch": 16, "surrogate.epochs": 2, "meta.epochs": 2, "extreme.epochs": 2},
+    "eclare": {"width": 16, "batch": 16, "surrogate.epochs": 2, "meta.epochs": 2, "extreme.epochs": 2},
+    "inceptionxml": {"width": 64, "channels": 8, "batch": 16, "epochs": 4, "rate": 1e-2},
+    "inceptionxml-lf": {"width": 64, "channels": 8, "batch": 16, "epochs": 3, "free_epochs": 2, "rate": 1e-2},
     "linear": {"trees": 1},
     "twin": {"width": 16, "epochs": 1},
     "xml-cnn": {"width": 16, "filters": 8, "bottleneck": 16, "epochs": 4, "rate": 1e-2},

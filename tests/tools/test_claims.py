@@ -104,6 +104,42 @@ def test_gains_on_two_slices_are_compared():
     assert judged(replace(more, slices=("torso", "unseen")), outcomes).verdict == "does not hold"
 
 
+def test_gains_with_two_models_are_compared():
+    outcomes = [
+        outcome(EXAM, 0.2, model="inceptionxml"),
+        soft(0.8, model="inceptionxml"),
+        outcome(EXAM, 0.6, model="inceptionxml-lf", variant="wide"),
+        soft(0.7, model="inceptionxml-lf", variant="wide"),
+        soft(0.9),
+    ]
+    more = above(kind="gains more with", models=("inceptionxml", "inceptionxml-lf"))
+    found = judged(more, outcomes)
+    assert (found.verdict, len(found.effects), found.beyond) == ("holds", 1, ())
+    assert (
+        found.effects[0].what
+        == "gain in P@1 with inceptionxml less with inceptionxml-lf (wide), gandalf against none"
+    )
+    assert judged(replace(more, models=more.models[::-1]), outcomes).verdict == "does not hold"
+    assert judged(more, outcomes[:3]).verdict == "not yet tested"
+
+
+def test_up_to_is_judged_by_the_relative_gain_where_it_is_largest():
+    outcomes = [
+        outcome(EXAM, 0.4),
+        soft(0.9),
+        outcome(EXAM, 0.6, model="astec"),
+        soft(0.6, model="astec", noise=9),
+    ]
+    was, now = (one.metrics["P@1"] for one in outcomes[:2])
+    gain = 100 * (now / was - 1)
+    less, more = (judged(above(kind="up to", percent=gain + beyond), outcomes) for beyond in (-25, 25))
+    assert (less.verdict, more.verdict) == ("holds", "does not hold")
+    assert [effect.verdict for effect in less.effects] == ["does not hold", "holds"]
+    assert less.effects[1].what == "relative gain in P@1, gandalf against none"
+    assert less.effects[1].shown.startswith(f"{gain:+.1f} % (")
+    assert judged(above(kind="up to", percent=gain), outcomes[:2]).verdict == "="
+
+
 def test_gains_at_two_fractions_are_compared():
     outcomes = [
         outcome(EXAM, 0.2, fraction=0.05, n_train=390),

@@ -27,7 +27,9 @@ from tools.claims.ledger import (
     MORE_AT,
     MORE_IN,
     MORE_ON,
+    MORE_WITH,
     NOT_ABOVE,
+    UP_TO,
     Claim,
     Side,
 )
@@ -40,7 +42,7 @@ from tools.claims.verdicts import (
     Effect,
     Judgement,
     effect_of,
-    together,
+    over_effects,
 )
 
 
@@ -95,7 +97,7 @@ class _Court:
         except InputError as error:
             return Judgement(claim, UNTESTED, str(error))
         if claimed:
-            return Judgement(claim, together([effect.verdict for effect in claimed]), "", claimed, beyond)
+            return Judgement(claim, over_effects(claim, claimed), "", claimed, beyond)
         named = [name for side in (*claim.before, claim.after) if (name := side.model)]
         built = [name for name in (*claim.models, *named) if name in models.names()]
         if (claim.models or named) and not built:
@@ -173,18 +175,21 @@ class _Court:
             for metric in usable:
                 what = f"gain in {metric} on {one} less on {other} labels{share}, {against}"
                 yield after, what, contrast(metric, [*gain(metric, one), *gain(metric, other, -1.0)])
-        elif claim.kind == MORE_AT and after.cell.fraction == claim.fractions[0]:
+        elif claim.kind == UP_TO:
+            for metric in usable:
+                found = _beyond_percent(claim.percent, *gain(metric))
+                yield after, f"relative gain in {metric}{share}, {against}", found
+        elif (claim.kind == MORE_AT and after.cell.fraction == claim.fractions[0]) or (
+            claim.kind == MORE_WITH and after.cell.model == claim.models[0]
+        ):
             yield from self._across(claim, before, after, side, usable)
 
     def _across(
         self, claim: Claim, before: _Group, after: _Group, side: Side, metrics: Sequence[str]
     ) -> Iterator[tuple[_Group, str, Difference | None]]:
-        """The gain at the first fraction less that at the second."""
-        small, large = claim.fractions
+        """The gain at the first fraction, or with the first model, less that with the second."""
         for base, group, other in self._pairs(claim):
-            cells = (group.cell, after.cell)
-            alike = len({(c.path, c.system, repr(sorted(c.settings.items()))) for c in cells}) == 1
-            if not alike or other != side or group.cell.fraction != large:
+            if other != side or not _second(claim, after.cell, group.cell):
                 continue
             sides = ((1.0, after), (-1.0, before), (-1.0, group), (1.0, base))
             common = sorted(set.intersection(*(set(found.outcomes) for _, found in sides)))
@@ -193,7 +198,7 @@ class _Court:
                     Term(sign, [self._measured(one, ALL) for one in found.seeds(common)], metric)
                     for sign, found in sides
                 ]
-                what = f"gain in {metric} at {small * 100:.4g} % less at {large * 100:.4g} %"
+                what = f"gain in {metric} {_less(claim, after.cell, group.cell)}"
                 yield after, f"{what}, {claim.after.title} against {side.title}", contrast(metric, terms)
 
     def _searches(self, claim: Claim) -> Iterator[tuple[str, Effect]]:
@@ -249,6 +254,33 @@ def matches(cell: Cell, side: Side) -> bool:
         if settings_from(kind, said) != settings_from(kind, had):
             return False
     return True
+
+
+def _second(claim: Claim, first: Cell, cell: Cell) -> bool:
+    """Whether a cell is what the gain of `first` is to be set against."""
+    if claim.kind == MORE_WITH:
+        return (cell.path, cell.fraction, cell.model) == (first.path, first.fraction, claim.models[1])
+    alike = len({(one.path, one.system, repr(sorted(one.settings.items()))) for one in (first, cell)}) == 1
+    return alike and cell.fraction == claim.fractions[1]
+
+
+def _less(claim: Claim, first: Cell, second: Cell) -> str:
+    """What the gains of two cells differ in, in words."""
+    if claim.kind == MORE_WITH:
+        return f"with {first.system} less with {second.system}"
+    return f"at {first.fraction * 100:.4g} % less at {second.fraction * 100:.4g} %"
+
+
+def _beyond_percent(percent: float, after: Term, before: Term) -> Difference | None:
+    """By how many percent of what was before a gain is larger than `percent`; none of nothing."""
+    whole = -float(before.values().mean())
+    if whole <= 0:
+        return None
+    terms = [
+        Term(100 / whole, after.seeds, after.metric),
+        Term(-(100 + percent) / whole, before.seeds, before.metric),
+    ]
+    return contrast(after.metric, terms)
 
 
 def _tried(outcome: Outcome, setting: str) -> dict[float, float]:

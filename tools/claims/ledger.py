@@ -21,6 +21,8 @@
 | `gains more in` | the gain in the first of `metrics` is larger than that in the second |
 | `gains more on` | the gain is larger on the first of `slices` than on the second |
 | `gains more at` | the gain is larger at the first of `fractions` than at the second |
+| `gains more with` | the gain is larger with the first of `models` than with the second |
+| `up to` | somewhere `after` is better than a `before` by `percent` percent of it, or more |
 | `faster` | the training of `after` takes less time than that of each `before` |
 | `found best` | a search on validation rows finds `value` of `setting` the best of those tried |
 
@@ -44,11 +46,12 @@ from tailwright.study.plan.toml_table import Table, read_table
 
 ABOVE, AT_LEAST, NOT_ABOVE = "above", "at least", "not above"
 MORE_IN, MORE_ON, MORE_AT = "gains more in", "gains more on", "gains more at"
+MORE_WITH, UP_TO = "gains more with", "up to"
 FASTER, FOUND_BEST = "faster", "found best"
-KINDS = (ABOVE, AT_LEAST, NOT_ABOVE, MORE_IN, MORE_ON, MORE_AT, FASTER, FOUND_BEST)
+KINDS = (ABOVE, AT_LEAST, NOT_ABOVE, MORE_IN, MORE_ON, MORE_AT, MORE_WITH, UP_TO, FASTER, FOUND_BEST)
 _KEYS = (
     *("id", "paper", "says", "kind", "models", "before", "after", "metrics", "published", "untestable"),
-    *("fractions", "slices", "margin", "setting", "value"),
+    *("fractions", "slices", "margin", "percent", "setting", "value"),
 )
 
 
@@ -113,6 +116,7 @@ class Claim:
     fractions: tuple[float, ...] = (1.0,)
     slices: tuple[str, ...] = (ALL,)
     margin: float = 1.0
+    percent: float = 0.0
     setting: str = ""
     value: float = 0.0
     published: tuple[Published, ...] = ()
@@ -170,17 +174,20 @@ def _claim(table: Table, path: Path, sides: Mapping[str, Mapping[str, Any]]) -> 
         fractions=_fractions(table),
         slices=tuple(table.names("slices", [ALL])),
         margin=table.number("margin", 1.0),
+        percent=table.number("percent", 0.0),
         setting=table.text("setting", ""),
         value=table.number("value", 0.0),
         published=published,
     )
     for part in claim.slices:
         table.refuse_unknown("slice", part, (ALL, *SLICES))
-    pairs = {MORE_IN: "metrics", MORE_ON: "slices", MORE_AT: "fractions"}
+    pairs = {MORE_IN: "metrics", MORE_ON: "slices", MORE_AT: "fractions", MORE_WITH: "models"}
     if kind in pairs and len(getattr(claim, pairs[kind])) != 2:
         raise table.wrong(
             f"{pairs[kind]}: found {len(getattr(claim, pairs[kind]))}", f"two, as {kind!r} needs"
         )
+    if kind == UP_TO and claim.percent <= 0:
+        raise table.wrong(f"percent: found {claim.percent:g}", "a number above 0")
     if kind == FOUND_BEST and not claim.setting:
         raise table.wrong("setting is missing", "the setting that is searched")
     return claim

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tailwright.evaluation.bootstrap import Difference
 from tailwright.study.plan.cells import Cell
-from tools.claims.ledger import AT_LEAST, NOT_ABOVE, Claim
+from tools.claims.ledger import AT_LEAST, NOT_ABOVE, UP_TO, Claim
 
 HOLDS, FAILS, LEVEL, MIXED = "holds", "does not hold", "=", "mixed"
 UNTESTED, UNTESTABLE = "not yet tested", "cannot be tested here"
@@ -56,9 +56,20 @@ def together(verdicts: Sequence[str]) -> str:
     return FAILS if FAILS in verdicts else LEVEL
 
 
+def over_effects(claim: Claim, effects: Sequence[Effect]) -> str:
+    """The verdict of a claim; "up to" is said of the largest gain, so one place where it holds is enough."""
+    verdicts = [effect.verdict for effect in effects]
+    if claim.kind == UP_TO and HOLDS not in verdicts:
+        return FAILS if set(verdicts) == {FAILS} else LEVEL
+    return HOLDS if claim.kind == UP_TO else together(verdicts)
+
+
 def effect_of(claim: Claim, cell: Cell, what: str, found: Difference) -> Effect:
     """A difference as an effect: how it is shown, and what it says of the claim."""
     shown = f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+    if claim.kind == UP_TO:  # the difference is what the relative gain has beyond `percent`
+        mean, low, high = (claim.percent + points for points in (found.mean, found.low, found.high))
+        shown = f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
     return Effect(cell.dataset, cell.system, what, shown, verdict_of(claim, found), found.rows, found.seeds)
 
 
