@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
+import pytest
 
 from tailwright.data.corpus import Corpus
 
@@ -225,6 +226,7 @@ def annif_folder_with_uris(folder: Path) -> Everyday:
 
 @everyday
 def skos_vocabulary_beside_an_annif_corpus(folder: Path) -> Everyday:
+    pytest.importorskip("rdflib")
     turtle = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "".join(
         f'<{uri}> skos:prefLabel "{name}"@en , "{name}-fi"@fi ; skos:altLabel "{name}s"@en .\n'
         for name, uri in URIS.items()
@@ -242,8 +244,7 @@ def annif_vocabulary_beside_an_annif_corpus(folder: Path) -> Everyday:
 
 @everyday
 def xlsx_workbook(folder: Path) -> Everyday:
-    import openpyxl
-
+    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["SKU", "Title", "Description", "Tags"])
     for number, (title, text, tags) in enumerate(zip(TITLES, TEXTS, TAGS, strict=True), 17):
