@@ -249,6 +249,7 @@ def xlsx_workbook(folder: Path) -> Everyday:
     book.active.append(["SKU", "Title", "Description", "Tags"])
     for number, (title, text, tags) in enumerate(zip(TITLES, TEXTS, TAGS, strict=True), 17):
         book.active.append([number, title, text, ", ".join(tags)])
+    book.create_sheet("Sheet2")
     book.save(folder / "products.xlsx")
     return Everyday(str(folder / "products.xlsx"), {"id": "sku"}, ids=["17", "18", "19"])
 

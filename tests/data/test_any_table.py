@@ -252,6 +252,23 @@ def test_a_language_of_a_vocabulary_is_chosen(tmp_path):
         read(tmp_path / "data", vocabulary=vocabulary, language="sv")
 
 
+def test_a_workbook_of_several_sheets_asks_for_one_and_takes_it(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for name in ("old", "new"):
+        sheet = book.create_sheet(name)
+        for row in (["text", "tags"], [f"a {name} hat", "wool"]):
+            sheet.append(row)
+    book.save(tmp_path / "b.xlsx")
+    with pytest.raises(
+        InputError, match=r"2 sheets: old, new, expected which one to read: b.xlsx\?table=old"
+    ):
+        read(tmp_path / "b.xlsx")
+    assert read(f"{tmp_path / 'b.xlsx'}?table=new").train.texts.to_pylist() == ["a new hat"]
+    with pytest.raises(InputError, match="no sheet 'last', expected one of Sheet, old, new"):
+        read(f"{tmp_path / 'b.xlsx'}?table=last")
+
+
 @pytest.mark.parametrize(("name", "extra"), [("t.xlsx", "xlsx"), ("t.csv?vocabulary=v.ttl", "skos")])
 def test_a_missing_extra_is_one_line_with_the_command(tmp_path, monkeypatch, name, extra):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)

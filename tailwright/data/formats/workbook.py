@@ -1,4 +1,4 @@
-"""Excel workbooks: the only sheet, or the one named by `book.xlsx?table=Sheet2`; the first row has names."""
+"""Excel workbooks: the only filled sheet, or that of `book.xlsx?table=Sheet2`; the first row has names."""
 
 from __future__ import annotations
 
@@ -65,11 +65,12 @@ def _rows(path: Path, sheet: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
         if sheet and sheet not in book.sheetnames:
             expected = f"one of {', '.join(book.sheetnames)}"
             raise InputError(f"no sheet {quoted(sheet)}", expected=expected, path=path)
-        if not sheet and len(book.sheetnames) > 1:
-            shown = ", ".join(book.sheetnames)
-            expected = f"which one to read: {path.name}?table={book.sheetnames[0]}"
-            raise InputError(f"{len(book.sheetnames)} sheets: {shown}", expected=expected, path=path)
-        yield from enumerate(book[sheet or book.sheetnames[0]].iter_rows(values_only=True), 1)
+        filled = [name for name in book.sheetnames if any(map(any, book[name].iter_rows(values_only=True)))]
+        if not sheet and len(filled) > 1:
+            expected = f"which one to read: {path.name}?table={filled[0]}"
+            raise InputError(f"{len(filled)} sheets: {', '.join(filled)}", expected=expected, path=path)
+        if sheet or filled:
+            yield from enumerate(book[sheet or filled[0]].iter_rows(values_only=True), 1)
     finally:
         book.close()
 
