@@ -43,6 +43,7 @@ def datasets(draw: st.DrawFn, labels: int | None = None, min_rows: int = 0, max_
         pairs_from_lists(draw(id_lists(rows, labels)), labels),
         pairs_from_lists(draw(id_lists(rows, labels)), labels),
         Origin(np.array(sources, dtype=np.int64), np.array(codes, dtype=np.int16), methods),
+        ids=draw(st.none() | st.lists(texts, min_size=rows, max_size=rows)),
     )
 
 

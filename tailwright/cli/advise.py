@@ -11,6 +11,7 @@ import typer
 import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command, seconds_of
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 
 if TYPE_CHECKING:
     from tailwright.study.advise.advisor import Advice
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 @command
 def advise(
     out: Output,
+    read: Reading,
     path: CorpusPath,
     model: Annotated[str, typer.Option("--model", help="See `tailwright models`.")] = "auto",
     budget: Annotated[str, typer.Option("--budget", help="How long to try: 90s, 10m, 1h.")] = "10m",
@@ -40,7 +42,7 @@ def advise(
     from tailwright.runs.choice import choose
     from tailwright.study.advise.advisor import advise as ask
 
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     choice = choose(corpus, model, ["none"])
     for line in facts(corpus):
         out.text(line)

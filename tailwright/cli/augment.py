@@ -14,6 +14,7 @@ from tailwright.augmentation import Forecast, RowAugmenter, RowMethod, row_augme
 from tailwright.cli.config import Asked
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
 from tailwright.study.run.display import in_words
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @command
 def augment(
     out: Output,
+    read: Reading,
     path: CorpusPath,
     added: Annotated[
         list[str] | None,
@@ -83,7 +85,7 @@ def augment(
         raise InputError("found no --out", expected="a folder to write, or --dry-run")
     check_format(to)
     augmenters = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     check_methods(augmenters, corpus)
     if target is None or dry_run:
         _forecast(out, corpus, augmenters, seed)

@@ -11,12 +11,16 @@ import tailwright as tw
 from tailwright.cli.inspect import odd_things
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 
 
 @command
 def convert(
     out: Output,
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A corpus in any format that can be read.")],
+    read: Reading,
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="A corpus in any format that can be read, or any table.")
+    ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     to: Annotated[
         str,
@@ -35,11 +39,13 @@ def convert(
     The other formats say on stderr what they cannot carry. OUT is written whole or not at all.
 
     Example: `tailwright data convert data/ data-xc/ --format xc`
+
+    Example: `tailwright data convert shop.xlsx shop/ --text title,description --labels tags --format csv`
     """
     from tailwright.data.write import check_format
 
     check_format(to)
-    corpus = tw.read(source, seed=seed)
+    corpus = read(source, seed)
     for phrase in odd_things(tw.inspect(corpus)):
         out.note(f"kept as it is: {phrase}")
     report = tw.write(corpus, target, format=to, overwrite=overwrite)

@@ -11,6 +11,7 @@ import typer
 import tailwright as tw
 from tailwright.cli.options import Seed, TailOption, command, tail_of
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
 from tailwright.registry import unknown
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @command
 def evaluate(
     out: Output,
+    read: Reading,
     arguments: Annotated[
         list[Path],
         typer.Argument(
@@ -53,7 +55,7 @@ def evaluate(
     if not folders:
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
     run = loaded(folders)
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     refuse_other_labels(corpus, run, folders[0])
     splits = corpus.splits()
     if split not in splits:

@@ -11,12 +11,14 @@ import typer
 import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.study.page import short
 
 
 @command
 def explain_mix(
     out: Output,
+    read: Reading,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run of attentionxml or la-roberta.")],
     path: CorpusPath,
     rows: Annotated[int, typer.Option(help="Training rows to show.", min=1)] = 5,
@@ -33,7 +35,7 @@ def explain_mix(
     """
     from tailwright.runs.explain_mix import explain_mix as explained
 
-    mixed = explained(tw.load(run), tw.read(path), rows=rows, nearest=nearest, seed=seed)
+    mixed = explained(tw.load(run), read(path), rows=rows, nearest=nearest, seed=seed)
     for one in mixed:
         out.text(f"row {one.row + 1}: {short(one.text, 90)}")
         out.text(f"  target: {short(one.target, 60)} ({one.training_rows:,} training rows)")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import tailwright as tw
 from tailwright.cli.augment import write_rows
 from tailwright.cli.config import Asked
 from tailwright.cli.options import ScorerRun, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.settings import settings_from
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @command
 def filter_rows(
     out: Output,
+    read: Reading,
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
     ],
@@ -60,7 +61,7 @@ def filter_rows(
     options = {name: value for name, value in given.items() if value is not None}
     method = Filter(settings_from(FilterSettings, {**asked.settings, **asked.augment_settings, **options}))
     check_format(to)
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     refuse_without_made_rows(corpus)
     check_methods([method], corpus)
     start = time.perf_counter()

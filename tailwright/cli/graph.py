@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError, quoted
 from tailwright.settings import settings_from
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @command
 def graph(
     out: Output,
+    read: Reading,
     path: CorpusPath,
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="G.npz", help="Write the graph here, for scipy.")
@@ -76,7 +77,7 @@ def graph(
         GraphSettings,
         {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
     )
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     columns = {asked: column_of(asked, corpus.labels) for asked in (explain, drawn) if asked is not None}
     start = time.perf_counter()
     matrix = correlation_graph(corpus.train.originals().targets, seed=seed, **asdict(settings))

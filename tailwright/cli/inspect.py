@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tailwright as tw
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
+from tailwright.study.page import short
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tailwright.study.page.svg import Plot
 
 SPLIT_HEADER = ["split", "rows", "labels used", "labels a row", "words a text"]
+ROWS_SHOWN, CELL_SHOWN = 5, 60  # of the corpus, characters of a cell
 SPECIAL = {
     "soft_rows": "rows with soft labels",
     "weighted_rows": "rows with a weight of their own",
@@ -36,6 +39,7 @@ ODD = {
 @command
 def inspect(
     out: Output,
+    read: Reading,
     path: CorpusPath,
     plot: Annotated[
         Path | None,
@@ -43,24 +47,26 @@ def inspect(
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Rows, labels, the tail, words, overlaps and odd rows of a corpus.
+    """Rows, labels, the tail, words, overlaps and odd rows of a corpus, and how its first rows are read.
 
-    Formats are found from the path: jsonl, csv, tsv, parquet (also .gz and .zst), the extreme-classification
-    repository's files, train_texts/train_labels, fastText lines, or a single file (split 80/20 by `--seed`).
+    Any table will do: csv, tsv, JSON, Parquet, Arrow, xlsx, SQLite (`sqlite:file.db?table=name`), `-` for
+    standard input; folders of these, of `datasets`, of Annif, of the extreme-classification repository;
+    fastText lines. A single table is split 80/20 by `--seed`. One line on stderr says which columns were
+    taken and which were left.
 
-    Example: `tailwright data inspect data/ --plot tail.svg`
+    Example: `tailwright data inspect shop.csv --text title,body --labels tags --separator '|' --id sku`
     """
     from tailwright.study.page.svg import refuse_unwritable_picture
 
     if plot is not None:
         refuse_unwritable_picture(plot)
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     report = tw.inspect(corpus)
     show_report(out, corpus, report, str(path))
     if plot is not None:
         rank_plot(corpus.labels.counts).write(plot)
         out.note(f"wrote {plot}")
-    out.result(path=str(path), **report.as_dict())
+    out.result(path=str(path), **report.as_dict(), first_rows=first_rows(corpus), notes=list(corpus.notes))
 
 
 def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) -> None:
@@ -74,8 +80,32 @@ def show_report(out: Output, corpus: Corpus, report: CorpusReport, name: str) ->
     out.text()
     out.text(draw_in_terminal(corpus.labels.counts))
     out.text()
+    _show_rows(out, first_rows(corpus))
     out.text(f"beyond plain labels: {'; '.join(_of_splits(report, SPECIAL)) or 'nothing'}")
     out.text(f"worth a look: {'; '.join(odd_things(report)) or 'nothing'}")
+
+
+def first_rows(corpus: Corpus) -> list[dict[str, Any]]:
+    """The first training rows as they are understood: id if there is one, text and names of labels."""
+    data = corpus.train.take(range(min(ROWS_SHOWN, len(corpus.train))))
+    rows: list[dict[str, Any]] = []
+    for row, text in enumerate(data.texts.to_pylist()):
+        names = corpus.labels.names.take(data.targets[[row]].indices)
+        rows.append({"text": text, "labels": names.to_pylist()})
+    if data.ids is None:
+        return rows
+    return [{"id": key, **row} for key, row in zip(data.ids.to_pylist(), rows, strict=True)]
+
+
+def _show_rows(out: Output, rows: list[dict[str, Any]]) -> None:
+    """A table of rows, long cells cut."""
+    if not rows:
+        return
+    out.text("the first training rows, as they are understood:")
+    cells = [[*([row["id"]] if "id" in row else []), row["text"], " | ".join(row["labels"])] for row in rows]
+    shown = [[short(" ".join(cell.split()), CELL_SHOWN) for cell in row] for row in cells]
+    out.table([name for name in ("id", "text", "labels") if name in rows[0]], shown)
+    out.text()
 
 
 def split_rows(report: CorpusReport) -> list[list[str]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tailwright.cli.output import Output
+from tailwright.cli.reading import COLUMN_OPTIONS, Reading
 from tailwright.errors import InputError, quoted
 from tailwright.training.threads import THREAD_VARIABLES
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 CorpusPath = Annotated[
     Path,
-    typer.Argument(metavar="PATH", help="A corpus: a folder of train/valid/test/labels files, or one file."),
+    typer.Argument(
+        metavar="PATH",
+        help="A corpus: a folder of train/valid/test/labels files, a table, or - for standard input.",
+    ),
 ]
 TestData = Annotated[
     Path | None,
@@ -79,10 +83,12 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """A command with the options that all commands have; `function` gets an `Output` as its first argument.
 
-    It gets `threads` too if it has a parameter of that name. `main` looks for `--debug` itself.
+    It gets `threads` too if it has a parameter of that name, and with a parameter `read` all options on
+    columns. `main` looks for `--debug` itself.
     """
     signature = inspect.signature(function, eval_str=True)
     own = dict(list(signature.parameters.items())[1:])
+    reads = own.pop("read", None) is not None
 
     @functools.wraps(function)
     def called(*arguments: Any, **options: Any) -> None:
@@ -90,11 +96,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         set_threads(threads)
         if "threads" in own:
             options["threads"] = threads
-        function(Output(as_json, quiet), *arguments, **options)
+        out = Output(as_json, quiet)
+        if reads:
+            given = {name: options.pop(name, default) for name, (_, default) in COLUMN_OPTIONS.items()}
+            options["read"] = Reading(out, given)
+        function(out, *arguments, **options)
 
     added = {
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in _OF_ALL.items()
+        for name, (kind, default) in ((COLUMN_OPTIONS if reads else {}) | _OF_ALL).items()
     }
     called.__signature__ = signature.replace(parameters=[*(own | added).values()])  # type: ignore[attr-defined]
     return called

@@ -12,6 +12,7 @@ import typer
 from tailwright.cli.evaluate import dialled, loaded, named
 from tailwright.cli.options import TailOption, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import ColumnOfId, ColumnsOfText
 from tailwright.errors import InputError
 
 
@@ -26,8 +27,13 @@ def predict(
         ),
     ],
     source: Annotated[
-        Path | None, typer.Option("--input", help="A file with a text on each line; - for standard input.")
+        Path | None,
+        typer.Option(
+            "--input", help="A table, or a file with a text on each line; - for lines of standard input."
+        ),
     ] = None,
+    columns: ColumnsOfText = "",
+    key: ColumnOfId = "",
     k: Annotated[int, typer.Option("--k", min=1, help="How many labels for each text.")] = 5,
     tail: TailOption = "0",
 ) -> None:
@@ -43,9 +49,21 @@ def predict(
     Example: `tailwright predict run/ "wireless headphones with microphone" --tail 0.5`
 
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
+
+    Example: `tailwright predict run/ --input new.csv --text title,description --id sku --json`
     """
     folders, texts = split_runs(arguments)
-    if source is not None:
+    keys: list[str] | None = None
+    if source is not None and is_table(source):
+        from tailwright.data.read import read_texts
+
+        read = read_texts(source, text=columns, id=key)
+        for note in read.notes:
+            out.note(note)
+        if read.ids is not None:
+            keys = [""] * len(texts) + read.ids.to_pylist()
+        texts += read.texts.to_pylist()
+    elif source is not None:
         texts += lines_of(source)
     if not texts:
         raise InputError("found no text", expected="texts as arguments, or --input FILE")
@@ -53,13 +71,16 @@ def predict(
     wanted = dialled(out, run, tail)
     best = run.predict(texts, k=k, tail=wanted)
     rows = []
-    for text, ids, names, scores in zip(texts, best.ids, best.names, best.scores, strict=True):
-        out.text(text)
+    for row, (text, ids, names, scores) in enumerate(
+        zip(texts, best.ids, best.names, best.scores, strict=True)
+    ):
+        own = {} if keys is None else {"id": keys[row]}
+        out.text(f"{own['id']}  {text}" if own else text)
         for label, name, score in zip(ids, names, scores, strict=True):
             out.text(f"  {score:.4f}  {label}  {name}")
         if not ids:
             out.text("  nothing fits")
-        rows.append({"text": text, "ids": ids, "names": names, "scores": scores})
+        rows.append({**own, "text": text, "ids": ids, "names": names, "scores": scores})
     out.result(**named(folders), k=k, tail=wanted, predictions=rows)
 
 
@@ -69,6 +90,15 @@ def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
     while count < len(arguments) and _is_run(arguments[count]):
         count += 1
     return [Path(argument) for argument in arguments[:count]], list(arguments[count:])
+
+
+def is_table(source: Path) -> bool:
+    """Whether a file has columns, by its suffix; others have a text on each line."""
+    from tailwright.data.formats.options import SQLITE, ReadOptions
+    from tailwright.data.formats.row_files import ROW_SUFFIXES, suffix_of
+
+    place, _ = ReadOptions().of_path(str(source))
+    return place.startswith(SQLITE) or suffix_of(Path(place)) in ROW_SUFFIXES
 
 
 def _is_run(argument: str) -> bool:

@@ -13,6 +13,7 @@ import tailwright as tw
 from tailwright.cli.config import Asked
 from tailwright.cli.options import ScorerRun, Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
 from tailwright.settings import settings_from
 from tailwright.study.page import short
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @command
 def quality(
     out: Output,
+    read: Reading,
     path: Annotated[
         Path, typer.Argument(metavar="PATH", help="A corpus that `tailwright augment` has written.")
     ],
@@ -75,9 +77,7 @@ def quality(
     filter_settings = _filter_settings(filtered, scorer, assignments or [])
     refuse_unwritable(target)
     run = None if folder is None else tw.load(folder)
-    measured = quality_of(
-        tw.read(path, seed=seed), run, method, seed, count=count, filter_settings=filter_settings
-    )
+    measured = quality_of(read(path, seed), run, method, seed, count=count, filter_settings=filter_settings)
     for number, of_method in enumerate(measured.methods):
         if number:
             out.text()

@@ -14,6 +14,7 @@ import tailwright as tw
 from tailwright.cli.config import Asked, read_config
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
 from tailwright.training.team import started_team
 from tailwright.training.workplace import peak_rss_mb
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @command
 def train(
     out: Output,
+    read: Reading,
     path: CorpusPath,
     out_folder: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to write.")],
     model: Annotated[
@@ -74,6 +76,8 @@ def train(
     `torchrun --nproc-per-node 2 -m tailwright train ...`; only the first prints and writes.
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
+
+    Example: `tailwright train shop.csv --text title,description --labels tags --out run/`
     """
     leads = started_team().leads
     if not leads:
@@ -94,7 +98,7 @@ def train(
 
     from tailwright.runs.choice import choose
 
-    corpus = tw.read(path, seed=asked.seed)
+    corpus = read(path, asked.seed)
     choice = choose(corpus, asked.model, asked.augment)
     advice_file = out_folder.with_name(f"{out_folder.name}.advice.json")
     if probing is not None:

@@ -78,8 +78,9 @@ class LabelSpace:
 class Corpus:
     """Training, validation and test rows over one label space. Label counts are taken when it is made.
 
-    `source` is where it was read from, empty if it was not; `fraction` is the share of the training rows that
-    `sample` left. They say how the corpus came about and are no part of the data.
+    `source` is where it was read from, empty if it was not; `notes` are what reading took, left and mended, a
+    line each; `fraction` is the share of the training rows that `sample` left. They say how the corpus came
+    about and are no part of the data.
     """
 
     train: Dataset
@@ -88,6 +89,7 @@ class Corpus:
     test: Dataset | None = None
     source: str = ""
     fraction: float = 1.0
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, split in self.splits().items():
@@ -180,6 +182,8 @@ def save_corpus(folder: FolderWriter, corpus: Corpus) -> None:
         inner.array("weights", split.weights)
         if split.label_weights is not None:
             inner.array("label_weights", split.label_weights)
+        if split.ids is not None:
+            inner.strings("ids", split.ids)
         inner.array("origin_rows", split.origin.rows)
         inner.array("origin_codes", split.origin.codes)
         for column in PAIR_COLUMNS:
@@ -228,5 +232,6 @@ def _split(folder: FolderReader, methods: tuple[str, ...]) -> Dataset:
         weights=folder.array("weights", dtype=np.float32, shape=shape),
         origin=origin,
         label_weights=label_weights,
+        ids=folder.strings("ids") if folder.has("ids.offsets.npy") else None,
         **{name: folder.csr(name) for name in PAIR_COLUMNS},
     )

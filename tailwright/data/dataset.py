@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.pairs import checked, empty_pairs, row_ids, same_pairs, stack_pairs
@@ -76,6 +77,8 @@ class Dataset:
     punished by evaluation. `weights`, (rows,) float32 >= 0, are those of the rows in the loss. Columns left
     out get their neutral value: weight 1, no pairs, original rows.
 
+    `ids` are the user's own ids of the rows, empty for a row without one; a made row has its source's.
+
     `label_weights`, (labels,) float32 > 0, multiply the loss of each label in the rows that an augmentation
     made. A dataset without such rows has none.
 
@@ -92,6 +95,7 @@ class Dataset:
     excluded: sparse.csr_array = field(default=None)
     origin: Origin = field(default=None)  # type: ignore[assignment]
     label_weights: np.ndarray | None = None
+    ids: pa.LargeStringArray | None = None
 
     def __post_init__(self) -> None:
         texts = arrow_strings(self.texts)
@@ -110,6 +114,15 @@ class Dataset:
         self._validate(rows, labels)
         if self.label_weights is not None:
             self._weigh_labels(labels)
+        if self.ids is not None:
+            self._name_rows(rows)
+
+    def _name_rows(self, rows: int) -> None:
+        ids = arrow_strings(self.ids)
+        if len(ids) != rows:
+            raise ValueError(f"ids has {len(ids)} entries, expected {rows}")
+        has_some = pc.any(pc.not_equal(ids, "")).as_py()
+        object.__setattr__(self, "ids", ids if has_some else None)
 
     def _validate(self, rows: int, labels: int) -> None:
         for name in PAIR_COLUMNS:
@@ -157,6 +170,7 @@ class Dataset:
             weights=self.weights[rows],
             origin=self.origin.take(rows),
             label_weights=self.label_weights,
+            ids=None if self.ids is None else self.ids.take(pa.array(rows)),
             **pairs,
         )
 
@@ -173,6 +187,7 @@ class Dataset:
             weights=np.concatenate([part.weights for part in parts]),
             origin=Origin.concat([part.origin for part in parts]),
             label_weights=_common_label_weights(parts),
+            ids=_all_ids(parts),
             **{name: stack_pairs([getattr(part, name) for part in parts]) for name in PAIR_COLUMNS},
         )
 
@@ -248,6 +263,9 @@ class Dataset:
         if self.label_weights is not None:
             digest.update(b"\0label weights")
             digest.update(self.label_weights.data)
+        if self.ids is not None:
+            digest.update(b"\0ids")
+            feed_strings(digest, self.ids)
 
     def same_as(self, other: Dataset) -> bool:
         """Whether every column is equal, bit for bit."""
@@ -257,6 +275,9 @@ class Dataset:
             and np.array_equal(self.weights, other.weights)
             and self.origin.same_as(other.origin)
             and _same_label_weights(self, other)
+            and (
+                self.ids is other.ids if self.ids is None or other.ids is None else self.ids.equals(other.ids)
+            )
         )
 
 
@@ -264,6 +285,18 @@ def _same_label_weights(one: Dataset, other: Dataset) -> bool:
     if one.label_weights is None or other.label_weights is None:
         return one.label_weights is other.label_weights
     return np.array_equal(one.label_weights, other.label_weights)
+
+
+def _all_ids(parts: Sequence[Dataset]) -> pa.LargeStringArray | None:
+    """The ids of all parts, empty ones for a part that has none; None if no part has any."""
+    if all(part.ids is None for part in parts):
+        return None
+    return pa.concat_arrays([no_strings(len(part)) if part.ids is None else part.ids for part in parts])
+
+
+def no_strings(rows: int) -> pa.LargeStringArray:
+    """A column of empty strings."""
+    return pa.repeat(pa.scalar("", pa.large_string()), rows)
 
 
 def _common_label_weights(parts: Sequence[Dataset]) -> np.ndarray | None:

@@ -125,7 +125,7 @@ def test_a_failure_of_ours_is_exit_code_1(small, capsys, monkeypatch):
         raise ZeroDivisionError("two\nlines")
 
     monkeypatch.setattr(tailwright.data.inspect, "inspect", broken)
-    assert run(["data", "inspect", str(small)]) == 1
+    assert run(["data", "inspect", str(small), "--quiet"]) == 1
     assert (
         capsys.readouterr().err == "tailwright: ZeroDivisionError: two lines (a bug; --debug shows where)\n"
     )
@@ -138,7 +138,7 @@ def test_quiet_leaves_stderr_empty(small, tmp_path):
 
 def test_a_closed_pipe_is_not_an_error(small):
     code = "from tailwright.cli import main; main()"
-    command = f"{sys.executable} -c '{code}' data inspect {small} | head -1; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -c '{code}' data inspect {small} --quiet | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -52,10 +52,10 @@ def label_lists(data: Any) -> list[list[int]]:
     return [data.targets.indices[start:end].tolist() for start, end in pairwise(data.targets.indptr)]
 
 
-def refusal(path: Path) -> InputError:
+def refusal(path: Path, strict: bool = False) -> InputError:
     """The error of reading `path`, which must be one line that starts with the file at fault."""
     with pytest.raises(InputError) as caught:
-        read(path)
+        read(path, strict=strict)
     error = caught.value
     assert error.path is not None
     where = f"{error.path}:{error.line}: " if error.line else f"{error.path}: "
@@ -64,8 +64,10 @@ def refusal(path: Path) -> InputError:
     return error
 
 
-def assert_refused(folder: Path, file: Path, line: int | None, found: str, expected: str) -> None:
-    error = refusal(folder)
+def assert_refused(
+    folder: Path, file: Path, line: int | None, found: str, expected: str, strict: bool = False
+) -> None:
+    error = refusal(folder, strict)
     assert (error.path, error.line) == (file, line)
     assert found in error.found
     assert expected in (error.expected or "")

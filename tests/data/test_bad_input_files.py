@@ -96,25 +96,25 @@ def test_a_file_of_blank_lines_is_refused(tmp_path, content):
 
 
 NOT_UTF8 = {
-    "train.jsonl": (b'{"text": "a", "labels": []}\n{"text": "caf\xe9", "labels": []}\n', 2),
-    "train.jsonl.gz": (b'{"text": "a", "labels": [], "other": "caf\xe9"}\n', 1),
-    "train.csv": (b"text,labels\na,x\ncaf\xe9,x\n", 3),
-    "train.tsv": (b"text\tlabels\tother\na\tx\t-\na\tx\tcaf\xe9\n", 3),
-    "train.txt": (b"__label__x caf\n__label__x caf\xe9\n", 2),
+    "train.jsonl": (b'{"text": "caf\xc3\xa9", "labels": []}\n{"text": "\xc3\xa9\xe9", "labels": []}\n', 2),
+    "train.jsonl.gz": (b'{"text": "caf\xc3\xa9", "labels": [], "other": "caf\xe9"}\n', 1),
+    "train.csv": ("text,labels\ncaf\u00e9,x\n".encode() + b"caf\xe9,x\n", 3),
+    "train.tsv": ("text\tlabels\tother\n\u00e9\tx\t-\n".encode() + b"a\tx\tcaf\xe9\n", 3),
+    "train.txt": ("__label__x caf\u00e9\n".encode() + b"__label__x caf\xe9\n", 2),
 }
 
 
 @pytest.mark.parametrize("name", NOT_UTF8)
-def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path, name):
+def test_bytes_that_are_damaged_utf8_are_refused_with_their_line(tmp_path, name):
     content, line = NOT_UTF8[name]
     file = put(tmp_path / name, content)
     found, expected = "bytes that are not UTF-8 ('\\xe9')", "UTF-8; convert the file"
     assert_refused(tmp_path, file, line, found, expected)
 
 
-def test_raw_text_that_is_not_utf8_is_refused_with_its_line(tmp_path):
+def test_raw_text_that_is_damaged_utf8_is_refused_with_its_line(tmp_path):
     put(tmp_path / "trn_X_Y.txt", "2 1\n0:1\n0:1\n")
-    file = put(tmp_path / "trn_X.txt", b"a\ncaf\xe9\n")
+    file = put(tmp_path / "trn_X.txt", "caf\u00e9\n".encode() + b"caf\xe9\n")
     assert_refused(tmp_path, file, 2, "bytes that are not UTF-8", "convert the file")
 
 
@@ -175,9 +175,9 @@ def test_a_path_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_folder_with_nothing_recognisable_says_what_was_looked_for(tmp_path):
-    put(tmp_path / "data.xlsx", "x")
+    put(tmp_path / "data.docx", "x")
     error = refusal(tmp_path)
-    assert "it has data.xlsx" in error.found
+    assert "it has data.docx" in error.found
     for name in ("train.jsonl", "trn.json", "trn_X_Y.txt", "train_texts.txt", "__label__"):
         assert name in (error.expected or "")
 
@@ -187,9 +187,9 @@ def test_an_empty_folder_says_so(tmp_path):
 
 
 def test_a_file_of_unknown_suffix_says_which_are_known(tmp_path):
-    file = put(tmp_path / "data.xlsx", "x")
+    file = put(tmp_path / "data.docx", "x")
     assert_refused(
-        file, file, None, "the suffix '.xlsx'", ".jsonl, .json, .csv, .tsv, .parquet, .txt (fastText)"
+        file, file, None, "the suffix '.docx'", ".csv, .tsv, .parquet, .arrow, .feather, .xlsx, .db"
     )
 
 

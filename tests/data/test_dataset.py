@@ -23,7 +23,8 @@ def row_of(data: Dataset, i: int) -> tuple[object, ...]:
         for matrix in (data.targets, data.ignored, data.excluded)
     ]
     source = (int(data.origin.rows[i]), data.origin.names()[i])
-    return (data.texts[i].as_py(), *map(str, pairs), float(data.weights[i]), source)
+    key = "" if data.ids is None else data.ids[i].as_py()
+    return (data.texts[i].as_py(), *map(str, pairs), float(data.weights[i]), source, key)
 
 
 @given(datasets(), st.data())
@@ -114,6 +115,7 @@ def test_split_sizes_follow_exact_arithmetic():
         ({"excluded": pairs_from_lists([[0], []], 2, [[0.5], []])}, "excluded must store ones"),
         ({"origin": Origin.originals(3)}, "origin.rows has shape"),
         ({"texts": ["a", None]}, "null"),
+        ({"ids": ["7"]}, "ids has 1 entries, expected 2"),
     ],
 )
 def test_bad_columns_are_refused_by_name(change, message):

@@ -52,6 +52,7 @@ def full() -> Corpus:
         pairs_from_lists([[2], [], [0, 1], [], []], labels),
         pairs_from_lists([[], [0, 1], [], [2], []], labels),
         Origin(np.array([4, 4, 0, 1, 9]), np.array([0, 1, 1, 0, 1]), ("", "eda, twice")),
+        ids=["7", "", "a, b", " x", "7"],
     )
     space = LabelSpace(
         arrow_strings(["7", "a|b", "c"]),
@@ -111,7 +112,7 @@ def carried(corpus: Corpus, *, soft: bool, excluded: bool, ids: bool, line_break
         if not soft:
             targets.data = np.ones_like(targets.data)
         pairs = data.excluded if excluded else empty_pairs(len(data), data.labels)
-        return Dataset(shown(data.texts), targets, excluded=pairs)
+        return Dataset(shown(data.texts), targets, excluded=pairs, ids=data.ids if ids else None)
 
     space = corpus.labels
     label_ids = space.ids if ids else outgoing.positions(len(space))
@@ -138,6 +139,7 @@ def expected_losses(corpus: Corpus, kept: Corpus) -> set[str]:
         "origin": differs(lambda a, b: a.origin.same_as(b.origin)),
         "label weights": any(data.label_weights is not None for data in corpus.splits().values()),
         "label ids": not mine.ids.equals(theirs.ids),
+        "row ids": differs(lambda a, b: (a.ids is None) == (b.ids is None)),
         "label names": not named,
         "line breaks": texts,
     }
@@ -160,12 +162,20 @@ def test_a_lossy_format_gives_back_what_it_can_carry_and_says_the_rest(kind, cor
     assert set(report.lost) == expected_losses(corpus, kept)
 
 
-def test_a_text_that_starts_like_a_fasttext_label_stays_a_text():
+def test_a_word_that_looks_like_a_fasttext_label_stays_a_word():
     corpus = corpus_from_lists(["__label__red shoes", "hat"], [[], [1]], ["red", "hats"])
     back, report = there_and_back(corpus, "fasttext")
-    assert back.train.texts.to_pylist() == [" __label__red shoes", "hat"]
+    assert back.train.texts.to_pylist() == ["__label __red shoes", "hat"]
     assert same_pairs(back.train.targets, corpus.train.targets)
-    assert report.lost == ("__label__ at the start of a text",)
+    assert report.lost == ("__label__ in a text",)
+
+
+def test_fasttext_keeps_names_with_spaces_and_reads_them_back(tmp_path):
+    corpus = corpus_from_lists(["red shoes", "hat"], [[1], [0]], ["winter hats", "shoes"])
+    write(corpus, tmp_path / "out", format="fasttext")
+    lines = (tmp_path / "out/train.txt").read_text().splitlines()
+    assert lines == ["__label__shoes red shoes", "__label__winter_hats hat"]
+    assert read(tmp_path / "out").same_as(corpus)
 
 
 def test_fasttext_refuses_a_corpus_without_labels(tmp_path):

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numba
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailwright.augmentation import RowAugmenter
+from tailwright.augmentation.shared.sources import places_of_origin
 from tailwright.code_version import code_version
 from tailwright.data.corpus import Corpus, load_corpus, save_corpus
 from tailwright.data.dataset import Dataset
@@ -21,7 +24,16 @@ def with_new_rows(corpus: Corpus, method: RowAugmenter, *, seed: int, workers: i
     if not weight:
         return corpus
     new = _shared_rows(method, corpus.weighed(), seed=seed, workers=workers or numba.get_num_threads())
-    return with_rows_behind(corpus, replace(new, weights=weight * new.weights))
+    ids = _ids_of_sources(corpus.train, new)
+    return with_rows_behind(corpus, replace(new, weights=weight * new.weights, ids=ids))
+
+
+def _ids_of_sources(train: Dataset, new: Dataset) -> pa.LargeStringArray | None:
+    """The id of each new row: that of the row that it was made of, empty if it was made of none."""
+    if train.ids is None or not len(new):
+        return None
+    places = places_of_origin(train, new.origin)
+    return pc.fill_null(train.ids.take(pa.array(places, mask=places < 0)), "")
 
 
 def with_rows_behind(corpus: Corpus, new: Dataset) -> Corpus:

@@ -118,14 +118,18 @@ def refuse_without_made_rows(corpus: Corpus) -> None:
 
 def source_places(train: Dataset, places: np.ndarray) -> np.ndarray:
     """Where the original rows are that the rows at `places` were made of; -1 for a row without a source."""
-    origin, originals = train.origin, np.flatnonzero(train.origin.is_original())
+    return places_of_origin(train, train.origin.take(places))
+
+
+def places_of_origin(train: Dataset, made: Origin) -> np.ndarray:
+    """Where the original rows are that rows of this origin were made of; -1 for a row without a source."""
+    originals = np.flatnonzero(train.origin.is_original())
     if not len(originals):
-        return np.full(len(places), -1)
-    known, first = np.unique(origin.rows[originals], return_index=True)
-    numbers = origin.rows[places]
-    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    sourced = np.array([has_sources(method) for method in origin.methods])[origin.codes[places]]
-    return np.where(sourced & (known[at] == numbers), originals[first[at]], -1)
+        return np.full(len(made.rows), -1)
+    known, first = np.unique(train.origin.rows[originals], return_index=True)
+    at = np.minimum(np.searchsorted(known, made.rows), len(known) - 1)
+    sourced = np.array([has_sources(method) for method in made.methods])[made.codes]
+    return np.where(sourced & (known[at] == made.rows), originals[first[at]], -1)
 
 
 def omitted_labels(corpus: Corpus, settings: SourceSettings) -> np.ndarray:

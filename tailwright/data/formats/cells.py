@@ -2,16 +2,21 @@
 
 The rule, over the label columns of all splits together:
 
-1. A cell that starts with `[` or `{` is JSON: a list, or an object with soft values.
-2. The delimiter of the other cells is the first of `|`, `;`, `,` that occurs in any of them; if none does,
-   and all cells consist of integers and spaces, it is the space; otherwise each cell is one label.
-3. Spaces around a token are ignored, and so are empty tokens.
+1. A cell that starts with `[` or `{` is JSON: a list, or an object with soft values; or it is a list as
+   Python and NumPy print it, `['a', 'b']` and `['a' 'b']`.
+2. The delimiter of the other cells is the one that the user gives. Else, if all cells consist of URIs in
+   angle brackets and spaces, it is the space; else the first of `|`, `;`, `,` that occurs in any of them;
+   if none does, and all cells consist of integers and spaces, it is the space; otherwise each cell is one
+   label.
+3. Spaces around a token are ignored, and so are empty tokens and the brackets of a URI.
 4. If every token is an integer (`7`, not `007`), tokens are ids, else they are names or ids.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,23 +35,32 @@ from tailwright.data.formats.columns import (
     References,
     is_integer,
 )
+from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import used_labels
 from tailwright.data.formats.rows import Values, parse_json
 from tailwright.errors import InputError
 
 DELIMITERS = ("|", ";", ",")
 _JSON = r"^\s*[\[{]"
+URIS = r"\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*"
+_ALL_URIS = rf"^({URIS}|\s*)$"
+# A list as Python prints it, with commas or, from NumPy, with spaces between its items.
+_ITEM = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|0|-?[1-9][0-9]*""")
+_PRINTED = re.compile(rf"\[\s*(?:(?:{_ITEM.pattern})(?:\s*,\s*|\s+|(?=\s*\])))*\s*\]")
 _INTEGERS = rf"^\s*({CANONICAL_INTEGER}(\s+{CANONICAL_INTEGER})*)?\s*$"
 
 
-def split_all(splits: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
+def split_all(splits: Mapping[str, FileColumns], options: ReadOptions) -> dict[str, FileColumns]:
     """The same files with every cell split, by one rule for all files."""
     files = splits.values()
     label_cells = [
         cells for file in files for cells in (file.labels, file.exclude, file.ignore) if _is(cells)
     ]
-    delimiter = delimiter_of([_plain(cells) for cells in label_cells])
-    tokens = {id(cells): _tokens(_plain(cells), delimiter) for cells in label_cells}
+    plain = [_plain(cells) for cells in label_cells]
+    delimiter = options.delimiter if options.separator else delimiter_of(plain)
+    separation = _in_words(delimiter)
+    are_uris = _are_uris(plain)
+    tokens = {id(cells): _tokens(_plain(cells), delimiter, are_uris) for cells in label_cells}
     tokens |= {id(file.own): _tokens(file.own, None) for file in files if _is(file.own)}
     integers = all(column.all_integers() for column in tokens.values())
 
@@ -71,8 +85,33 @@ def split_all(splits: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
             own=references(file, "own")[0],
             exclude=references(file, "exclude")[0],
             ignore=references(file, "ignore")[0],
+            separation=separation if _is(file.labels) and any(map(_is_filled, plain)) else "lists",
         )
     return result
+
+
+def _in_words(delimiter: str | None) -> str:
+    """How cells are split at a delimiter.
+
+    >>> _in_words("|"), _in_words(" "), _in_words(None)
+    ("split at '|'", 'split at spaces', 'one label a cell')
+    """
+    return (
+        "one label a cell"
+        if delimiter is None
+        else "split at spaces"
+        if delimiter == " "
+        else f"split at {delimiter!r}"
+    )
+
+
+def _are_uris(columns: Sequence[Cells]) -> bool:
+    """Whether cells hold URIs in angle brackets and nothing else."""
+    return any(map(_is_filled, columns)) and all(_all_match(cells, _ALL_URIS) for cells in columns)
+
+
+def _is_filled(cells: Cells) -> bool:
+    return bool(pc.any(pc.not_equal(cells, "")).as_py())
 
 
 def split_on_spaces(files: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
@@ -84,10 +123,23 @@ def split_on_spaces(files: Mapping[str, FileColumns]) -> dict[str, FileColumns]:
 
 def delimiter_of(columns: Sequence[Cells]) -> str | None:
     """The delimiter of cells that are not JSON; None if each cell is one label."""
+    if _are_uris(columns):
+        return " "
     for delimiter in DELIMITERS:
         if any(pc.any(pc.match_substring(cells, delimiter)).as_py() for cells in columns):
             return delimiter
     return " " if all(_all_match(cells, _INTEGERS) for cells in columns) else None
+
+
+def listed(cell: str) -> list[Reference] | None:
+    """The items of a list as Python or NumPy prints it; None if the cell is no such list.
+
+    >>> listed("['red', 'blue']"), listed("['a' 'b']"), listed("[1 2]"), listed("['a', ...]")
+    (['red', 'blue'], ['a', 'b'], [1, 2], None)
+    """
+    if _PRINTED.fullmatch(cell.strip()) is None:
+        return None
+    return [ast.literal_eval(match[0]) for match in _ITEM.finditer(cell)]
 
 
 def looks_like_json(cells: Cells) -> pa.BooleanArray:
@@ -125,7 +177,7 @@ def _plain(cells: Cells) -> Cells:
     return pc.if_else(looks_like_json(cells), pa.scalar("", pa.large_string()), cells)
 
 
-def _tokens(cells: Cells, delimiter: str | None) -> _Tokens:
+def _tokens(cells: Cells, delimiter: str | None, are_uris: bool = False) -> _Tokens:
     if delimiter is None:
         lengths, values = np.ones(len(cells), dtype=np.int64), cells
     else:
@@ -133,6 +185,8 @@ def _tokens(cells: Cells, delimiter: str | None) -> _Tokens:
         split = pc.split_pattern_regex(cells, r"\s+") if by_spaces else pc.split_pattern(cells, delimiter)
         lengths, values = pc.list_value_length(split).to_numpy(zero_copy_only=False), split.flatten()
     values = pc.utf8_trim_whitespace(values)
+    if are_uris:
+        values = pc.replace_substring_regex(values, r"^<([^<>\s]+)>$", r"\1")
     filled = pc.not_equal(values, "")
     rows = np.repeat(np.arange(len(cells)), lengths)[filled.to_numpy(zero_copy_only=False)]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(cells)))])
@@ -170,7 +224,12 @@ def _with_json(
 
 def _parsed(cell: str, name: str, check: Values) -> tuple[list[Reference], list[float] | None]:
     """(references, soft values) of a JSON cell."""
-    content = parse_json(cell, check.path, check.line)
+    try:
+        content = parse_json(cell, check.path, check.line)
+    except InputError:
+        content = listed(cell)
+        if content is None:
+            raise
     if isinstance(content, dict) and name == "labels":
         return check.soft_labels(name, content)
     return check.reference_list(name, content), None
@@ -225,6 +284,7 @@ def cell_writer(corpus: Corpus, references: Sequence[Reference]) -> Callable[[li
         pc.utf8_trim_whitespace(tokens).equals(tokens)
         and not any(name == "" or is_integer(name) for name in names)
         and not pc.any(looks_like_json(tokens)).as_py()
+        and not pc.any(pc.match_substring(tokens, "<")).as_py()  # an angle bracket may be that of a URI
     )
     for place, delimiter in enumerate(DELIMITERS):
         # If no cell has two labels, none has a delimiter, and any mark in a name would be taken for one.

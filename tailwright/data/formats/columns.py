@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -38,25 +38,45 @@ def default_names(ids: pa.LargeStringArray, texts: pa.LargeStringArray) -> pa.La
     return pc.if_else(pc.equal(texts, ""), ids, texts)
 
 
-@dataclass(frozen=True)
-class Fields:
-    """What a format calls the label columns of a row; all other columns have the same name everywhere."""
+class Fields(NamedTuple):
+    """The columns of a table that make up a row; those not named here have the same name everywhere."""
 
+    texts: tuple[str, ...] = ("text",)  # joined in this order
     labels: str = "labels"
     relevance: str = "relevance"
+    weight: str | None = "weight"
+    id: str | None = None
+    ignored: tuple[str, ...] = ()  # what the table has besides
 
     def names(self) -> tuple[str, ...]:
-        texts = ("text", "title", "content")
-        return *texts, self.labels, self.relevance, "weight", "self", "exclude", "ignore", "origin"
+        """All columns that are read."""
+        optional = [name for name in (self.weight, self.id) if name is not None]
+        return *self.texts, self.labels, self.relevance, *optional, *_FIXED, "origin", *ORIGIN_CELLS
+
+    def is_plain(self) -> bool:
+        """Whether all columns have the names that `docs/data.md` gives them, so that none needs a word."""
+        plain = (("text",), ("title",), ("content",), ("title", "content"))
+        own = self.labels in ("labels", "target_ind") and self.id in (None, "id", "uid")
+        return self.texts in plain and own and not self.ignored
 
 
+_FIXED = ("self", "exclude", "ignore")
+ORIGIN_CELLS = ("origin_row", "origin_method")  # of tables of cells, for `origin`
 ROW_FIELDS = Fields()
 
 
-def text_fields(present: Iterable[str]) -> tuple[str, ...]:
-    """The fields that make up the text: `text`, or else `title` and `content`."""
-    names = set(present)
-    return ("text",) if "text" in names else tuple(name for name in ("title", "content") if name in names)
+@dataclass(frozen=True)
+class Oddity:
+    """Something odd in the rows of a file that is mended or kept: what it is, how often, and where first."""
+
+    what: str
+    count: int
+    row: int
+
+
+def oddity(what: str, rows: np.ndarray) -> tuple[Oddity, ...]:
+    """One oddity of all these rows, or none if there are no such rows."""
+    return (Oddity(what, len(rows), int(rows[0])),) if len(rows) else ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +146,10 @@ class FileColumns:
     exclude: References | Cells | None = None
     ignore: References | Cells | None = None
     origin: Origin | None = None
+    ids: pa.LargeStringArray | None = None
+    fields: Fields = ROW_FIELDS
+    separation: str = "lists"  # how the labels of a cell were split, in words
+    odd: tuple[Oddity, ...] = ()
 
     def error(self, row: int, problem: str, expected: str) -> InputError:
         return InputError(problem, expected=expected, path=self.path, line=self.line_of(row))

@@ -1,7 +1,7 @@
-"""csv and tsv: a header with `text` and `labels`, cells as in `cells.py`; origin takes two columns.
+"""csv and tsv: a header, then cells as in `cells.py`, delimited by a comma, a semicolon, a tab or a bar.
 
 Quoting follows RFC 4180: a cell with a delimiter, a quote or a line break is quoted, and quotes inside it are
-doubled. A .csv whose header is delimited by `;` or a tab is read as well.
+doubled. Annif's corpora have no header and no quoting: `text<TAB><uri> <uri>`.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Origin
-from tailwright.data.formats.cells import cell_writer, numbers_of
-from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, Reference, origin_of, text_fields
+from tailwright.data.formats.cell_table import columns_of_cells
+from tailwright.data.formats.cells import URIS, cell_writer
+from tailwright.data.formats.columns import FileColumns, Reference
+from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
+from tailwright.data.formats.senses import fields_of, is_understood
 from tailwright.data.formats.source import (
     base_name,
     empty_file,
@@ -33,86 +34,74 @@ from tailwright.data.formats.source import (
     read_bytes,
     refuse_unless_utf8,
 )
-from tailwright.data.formats.table import texts_of, whole
 from tailwright.errors import InputError, quoted
 
-_ORIGIN = ("origin_row", "origin_method")
+_ANNIF = re.compile(rf"[^\t]+\t{URIS}")
 _CHUNK = 1 << 22
 _QUOTE = ord('"')
 
 
-def read_delimited(path: Path) -> FileColumns:
+def read_delimited(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
-    names = (*(name for name in ROW_FIELDS.names() if name != "origin"), *_ORIGIN)
-    table, line_of = read_cells(path, names, lambda names: bool(text_fields(names)) and "labels" in names)
+    if _is_annif(path):
+        file = _DelimitedFile(path, "\t", ["text", "labels"], has_header=False)
+    else:
+        file = _DelimitedFile(path, *_header(path, lambda names: is_understood(names, options, path)))
+    fields = fields_of(file.header, options, path, 1)
+    table, line_of = _read(file, fields.names())
+    return columns_of_cells(table, path, fields, line_of)
 
-    def cells(name: str) -> pa.LargeStringArray | None:
-        return whole(table[name]) if name in table.column_names else None
 
-    columns = FileColumns(path, texts_of(table), cells("labels"), line_of)
-    return replace(
-        columns,
-        relevance=cells("relevance"),
-        weight=_weights(cells("weight"), columns),
-        own=cells("self"),
-        exclude=cells("exclude"),
-        ignore=cells("ignore"),
-        origin=_origin(cells(_ORIGIN[0]), cells(_ORIGIN[1]), columns),
+def is_table(path: Path, options: ReadOptions) -> bool:
+    """Whether a text file is a table whose columns can be understood."""
+    return _is_annif(path) or is_understood(
+        _header(path, lambda names: is_understood(names, options, path))[1], options, path
     )
 
 
-def _weights(cells: pa.LargeStringArray | None, columns: FileColumns) -> np.ndarray | None:
-    """The weights, 1 where a cell is empty."""
-    if cells is None:
-        return None
-    given = pc.not_equal(cells, "").to_numpy(zero_copy_only=False)
-    weights = np.ones(len(cells))
-    numbers = cells.filter(pa.array(given))
-    weights[given] = numbers_of(numbers, pa.float64(), "weight", columns, np.flatnonzero(given).tolist())
-    return weights
-
-
-def _origin(
-    rows: pa.LargeStringArray | None, methods: pa.LargeStringArray | None, columns: FileColumns
-) -> Origin | None:
-    if rows is None or methods is None:
-        return None
-    numbers = numbers_of(rows, pa.int64(), "origin_row", columns, range(len(rows)))
-    return origin_of(numbers, methods, columns.path)
+def _is_annif(path: Path) -> bool:
+    """Whether a file begins as Annif's corpora do: no header, a text, a tab and URIs in angle brackets."""
+    first = next((text for _, text in numbered_lines(path) if text), "")
+    return _ANNIF.fullmatch(first) is not None
 
 
 def read_cells(
-    path: Path, names: Sequence[str], is_header: Callable[[set[str]], bool]
+    path: Path, names: Sequence[str], is_header: Callable[[Sequence[str]], bool]
 ) -> tuple[pa.Table, Callable[[int], int]]:
     """(the columns of the file that are in `names`, as strings; a function from a row to its first line).
 
-    `is_header` tells whether a set of column names is sufficient.
+    `is_header` tells whether the column names are sufficient.
     """
     file = _DelimitedFile(path, *_header(path, is_header))
+    if not is_header(file.header):
+        problem = f"the columns {quoted(file.header, 200)}"
+        raise InputError(problem, expected="the text or the name of each label", path=path, line=1)
+    return _read(file, names)
+
+
+def _read(file: _DelimitedFile, names: Sequence[str]) -> tuple[pa.Table, Callable[[int], int]]:
+    """(the columns that are in `names`, as strings; a function from a row to its first line)."""
     known = [name for name in file.header if name in names]
     repeated = next((name for place, name in enumerate(known) if name in known[:place]), None)
     if repeated is not None:
-        raise InputError(f"the column {repeated!r} twice", expected="each once", path=path, line=1)
-    if not is_header(set(known)):
-        problem = f"the columns {quoted(file.header, 200)}"
-        raise InputError(problem, expected="a text and its labels", path=path, line=1)
+        raise InputError(f"the column {repeated!r} twice", expected="each once", path=file.path, line=1)
     table = file.read_quickly(known)
     if table is None:
         table = file.read_carefully(known)
     if not len(table):
-        raise InputError("a header without rows", expected="at least one row", path=path, line=1)
+        raise InputError("a header without rows", expected="at least one row", path=file.path, line=1)
     return table, lambda row: file.lines[row]
 
 
-def _header(path: Path, is_header: Callable[[set[str]], bool]) -> tuple[str, list[str]]:
-    """(separator, column names) of the first line."""
-    tab = base_name(path.name).endswith(".tsv")
+def _header(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[str, list[str]]:
+    """(separator, names) of the first line, by the first separator whose columns fit, else that of most."""
     first = next((text for _, text in numbered_lines(path) if text), None)
     if first is None:
         raise empty_file(path)
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in ("\t" if tab else ",;\t")}
-    fitting = (mark for mark, header in headers.items() if is_header(set(header)))
-    mark = next(fitting, next(iter(headers)))
+    marks = "\t,;|" if base_name(path.name).endswith(".tsv") else ",;\t|"
+    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in marks}
+    fitting = (mark for mark, header in headers.items() if is_header(header))
+    mark = next(fitting, max(headers, key=lambda mark: len(headers[mark])))
     return mark, headers[mark]
 
 
@@ -121,19 +110,23 @@ class _DelimitedFile:
     path: Path
     separator: str
     header: list[str]
+    has_header: bool = True  # without one, quotes have no meaning either
 
     def read_quickly(self, names: list[str]) -> pa.Table | None:
         """The columns by Arrow's parser, or None if a record is irregular."""
         data = read_bytes(self.path)
         refuse_unless_utf8(data, self.path)
-        if not _cleanly_quoted(data, self.separator):
+        if self.has_header and not _cleanly_quoted(data, self.separator):
             return None
+        names_given = None if self.has_header else self.header
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(data),
-                read_options=pyarrow.csv.ReadOptions(block_size=_CHUNK),
+                read_options=pyarrow.csv.ReadOptions(block_size=_CHUNK, column_names=names_given),
                 parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=self.separator, newlines_in_values=b'"' in data
+                    delimiter=self.separator,
+                    quote_char='"' if self.has_header else False,
+                    newlines_in_values=self.has_header and b'"' in data,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     include_columns=names,
@@ -161,15 +154,20 @@ class _DelimitedFile:
             data = read_bytes(self.path)
             refuse_unless_utf8(data, self.path)
             text = io.StringIO(data.decode(), newline="")
-            reader = csv.reader(text, delimiter=self.separator, strict=True)
-            header_seen = False
+            reader = csv.reader(
+                text,
+                delimiter=self.separator,
+                strict=True,
+                quoting=csv.QUOTE_MINIMAL if self.has_header else csv.QUOTE_NONE,
+            )
+            header_seen = not self.has_header
             for record in reader:
                 line, end = end + 1, reader.line_num
                 if not record or not header_seen:
                     header_seen = header_seen or bool(record)
                     continue
                 if len(record) != len(self.header):
-                    expected = f"{len(self.header)} as in the header"
+                    expected = f"{len(self.header)} as in the {'header' if self.has_header else 'first line'}"
                     raise InputError(f"{len(record)} cells", expected=expected, path=self.path, line=line)
                 yield line, record
         except csv.Error as error:

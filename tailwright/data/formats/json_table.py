@@ -27,14 +27,21 @@ from tailwright.errors import InputError
 _CHUNK = 1 << 20
 # What one core parses at a time.
 _PER_CORE = 1 << 19
+_OTHERS = b"other fields"
 
 
 class JsonLayout(NamedTuple):
     """How a file may be read: its columns, whether a row may have other fields, which have no nulls."""
 
     schema: pa.Schema
-    other_fields: str  # "ignore" or "error"
+    other_fields: str  # "error", "infer" to name them (`other_names`), or "ignore"
     filled: tuple[str, ...]
+
+
+def other_names(table: pa.Table) -> list[str]:
+    """The fields of a table's file that are not among its columns, as far as its layout names them."""
+    listed = (table.schema.metadata or {}).get(_OTHERS, b"")
+    return listed.decode().split("\0") if listed else []
 
 
 def read_table(path: Path, layout: JsonLayout) -> pa.Table | None:
@@ -128,8 +135,11 @@ class _GrowingTable:
         self._names = layout.schema.names
         self._growing = {name: _growing(layout.schema.field(name).type) for name in layout.filled}
         self._others: list[pa.Table] = []
+        self._unread: dict[str, None] = {}
 
     def append(self, rows: pa.Table) -> None:
+        self._unread.update(dict.fromkeys(name for name in rows.column_names if name not in self._names))
+        rows = rows.select(self._names)
         for name, column in self._growing.items():
             for chunk in rows[name].chunks:
                 if chunk.null_count:
@@ -145,7 +155,8 @@ class _GrowingTable:
         columns = [
             self._growing[name].build() if name in self._growing else others[name] for name in self._names
         ]
-        return pa.table(columns, names=self._names)
+        metadata = {_OTHERS: "\0".join(self._unread)} if self._unread else None
+        return pa.table(columns, names=self._names, metadata=metadata)
 
 
 def _growing(kind: pa.DataType) -> _Growing:

@@ -1,4 +1,7 @@
-"""JSON lines: an object per line, `{"text": ..., "labels": [...]}` and the optional fields of a row."""
+"""JSON lines: an object per line, `{"text": ..., "labels": [...]}` and the optional fields of a row.
+
+A file that is one JSON value (`json_document`) is read row by row.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
-from tailwright.data.formats.columns import ROW_FIELDS, Fields, FileColumns, text_fields
-from tailwright.data.formats.json_table import JsonLayout, read_table
+from tailwright.data.formats.columns import ROW_FIELDS, Fields, FileColumns
+from tailwright.data.formats.json_document import document_rows, is_document
+from tailwright.data.formats.json_table import JsonLayout, other_names, read_table
+from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
-from tailwright.data.formats.rows import RowBuilder, parse_json
+from tailwright.data.formats.rows import RowBuilder, Values, parse_json
+from tailwright.data.formats.senses import fields_of
 from tailwright.data.formats.source import empty_file, numbered_lines
 from tailwright.data.formats.table import columns_from_table
 from tailwright.errors import InputError
@@ -26,11 +32,27 @@ _NUMBERS = pa.list_(pa.float64())
 _ORIGIN = pa.struct([("row", pa.int64()), ("method", pa.large_string())])
 
 
-def read_jsonl(path: Path, fields: Fields = ROW_FIELDS) -> FileColumns:
+def read_jsonl(path: Path, options: ReadOptions, known: Fields = ROW_FIELDS) -> FileColumns:
     """The rows of a file, by Arrow's parser where possible, else by the careful reader."""
+    line, names = _first_names(path)
+    fields = fields_of(names, options, path, line, known=known)
     table = table_of(path, lambda rows: _row_layouts(rows, fields))
+    if table is not None:
+        every = dict.fromkeys((*fields.ignored, *other_names(table)))
+        fields = fields._replace(ignored=tuple(every))
     quick = None if table is None else columns_from_table(table, path, fields)
     return read_carefully(path, fields) if quick is None else quick
+
+
+def _first_names(path: Path) -> tuple[int, list[str]]:
+    """(the line of the first row, the names of all fields of the first rows)."""
+    rows = list(islice(objects(path), _SAMPLE))
+    if not rows:
+        raise empty_file(path)
+    for line, row in rows:
+        if not isinstance(row, dict):
+            raise Values(path, line).wrong("a row", row, "an object with text and labels")
+    return rows[0][0], list(dict.fromkeys(name for _, row in rows for name in row))
 
 
 def read_carefully(path: Path, fields: Fields) -> FileColumns:
@@ -38,18 +60,22 @@ def read_carefully(path: Path, fields: Fields) -> FileColumns:
     builder = RowBuilder(path, fields)
     for line, row in objects(path):
         builder.add(row, line)
-    if not builder.lines:
-        raise empty_file(path)
     return builder.build()
 
 
 def objects(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number, value) of each line that is not blank."""
+    """(line number, value) of each line that is not blank, or of each row of a document."""
+    if _is_document(path):
+        yield from document_rows(path)
+        return
     for line, text in numbered_lines(path):
         if text and not text.isspace():
-            if line == 1 and text.lstrip().startswith("["):
-                raise InputError("a JSON list", expected="one JSON object per line", path=path, line=1)
             yield line, parse_json(text, path, line)
+
+
+def _is_document(path: Path) -> bool:
+    first = next((text for _, text in numbered_lines(path) if text and not text.isspace()), None)
+    return first is not None and is_document(first)
 
 
 def table_of(path: Path, layouts_of: Callable[[list[dict[str, Any]]], list[JsonLayout]]) -> pa.Table | None:
@@ -61,45 +87,58 @@ def table_of(path: Path, layouts_of: Callable[[list[dict[str, Any]]], list[JsonL
         sample = [row for _, row in islice(objects(path), _SAMPLE)]
     except InputError:
         return None
-    layouts = layouts_of(sample) if sample and all(isinstance(row, dict) for row in sample) else []
+    if not sample or not all(isinstance(row, dict) for row in sample) or _is_document(path):
+        return None
+    layouts = layouts_of(sample)
     tables = (read_table(path, layout) for layout in layouts)
     return next((table for table in tables if table is not None), None)
 
 
 def _row_layouts(rows: list[dict[str, Any]], fields: Fields) -> list[JsonLayout]:
-    """First only the fields of the sample, which is quicker; then all, for fields that only appear later."""
+    """First only the fields of the sample, which is quicker; then all, for fields that only appear later.
+
+    Fields that are not read are parsed too, to know their names; if they have no type, they are skipped.
+    """
     schema = _row_schema(rows, fields)
     present = {name for row in rows for name in row}
     if schema is None or fields.labels not in present:
         return []
-    filled = tuple(name for name in ("text", fields.labels) if name in schema.names)
-    every = JsonLayout(schema, "ignore", filled)
-    if not present <= set(schema.names):
-        return [every]
+    filled = (*(fields.texts if len(fields.texts) == 1 else ()), fields.labels)
+    every = [JsonLayout(schema, others, filled) for others in ("infer", "ignore")]
+    if fields.ignored:
+        return every
     sampled = pa.schema([field for field in schema if field.name in present])
-    return [JsonLayout(sampled, "error", filled), every]
+    return [JsonLayout(sampled, "error", filled), *every]
 
 
 def _row_schema(rows: list[dict[str, Any]], fields: Fields) -> pa.Schema | None:
-    """All fields that a row may have; None if the labels are objects."""
+    """All fields that a row may have; None if the labels are objects, or ids neither integers nor strings."""
     values = [row.get(fields.labels) for row in rows]
-    are_cells = isinstance(values[0], str)
+    are_cells = any(isinstance(value, str) for value in values)
+    are_single = any(isinstance(value, int) for value in values)
     if not are_cells and any(isinstance(value, dict) for value in values):
         return None
-    labels = pa.large_string() if are_cells else _list_type(values, pa.int64())
-    item = pa.int64() if are_cells else labels.value_type
+    listed = _list_type(values, pa.int64())
+    labels = pa.large_string() if are_cells else pa.int64() if are_single else listed
+    item = listed.value_type
     lists = {name: _list_type([row.get(name) for row in rows], item) for name in ("exclude", "ignore")}
     own = next((_item_type(row["self"]) for row in rows if row.get("self") is not None), item)
-    texts = [(name, pa.large_string()) for name in text_fields(rows[0])]
+    keys = []
+    if fields.id is not None:
+        kinds = {type(row.get(fields.id)) for row in rows} - {type(None)}
+        if not kinds <= {int} and not kinds <= {str}:
+            return None
+        keys = [(fields.id, pa.large_string() if kinds == {str} else pa.int64())]
     return pa.schema(
         [
-            *texts,
+            *((name, pa.large_string()) for name in fields.texts),
             (fields.labels, labels),
             (fields.relevance, _NUMBERS),
-            ("weight", pa.float64()),
+            *([] if fields.weight is None else [(fields.weight, pa.float64())]),
             ("self", own),
             *lists.items(),
             ("origin", _ORIGIN),
+            *keys,
         ]
     )
 

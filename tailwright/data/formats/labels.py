@@ -8,7 +8,7 @@ text is `title` and `content`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from tailwright.data.corpus import LabelSpace
-from tailwright.data.formats.columns import default_names, line_per_row, positions, text_fields
+from tailwright.data.formats.columns import default_names, line_per_row, positions
 from tailwright.data.formats.delimited import read_cells
 from tailwright.data.formats.json_table import JsonLayout
 from tailwright.data.formats.jsonl import objects, table_of
@@ -55,7 +55,7 @@ def read_labels(path: Path) -> LabelsFile:
         table = table_of(path, _layouts_of)
         if table is None or any(table[n].null_count for n in table.column_names):
             table, line_of = _read_carefully(path)
-    if not _is_enough(set(table.column_names)):
+    if not _is_enough(table.column_names):
         raise InputError(f"the columns {', '.join(table.column_names)}", expected=_EXPECTED, path=path)
     weights = None
     if _WEIGHT in table.column_names:
@@ -69,8 +69,15 @@ def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:
     return LabelSpace(ids, default_names(ids, texts), texts)
 
 
-def _is_enough(names: set[str]) -> bool:
-    return bool(text_fields(names)) or "name" in names
+def _text_fields(present: Iterable[str]) -> tuple[str, ...]:
+    """The fields that make up the text: `text`, or else `title` and `content`."""
+    names = set(present)
+    return ("text",) if "text" in names else tuple(name for name in ("title", "content") if name in names)
+
+
+def _is_enough(names: Iterable[str]) -> bool:
+    names = set(names)
+    return bool(_text_fields(names)) or "name" in names
 
 
 def _layouts_of(rows: list[dict[str, Any]]) -> list[JsonLayout]:
@@ -83,7 +90,7 @@ def _layouts_of(rows: list[dict[str, Any]]) -> list[JsonLayout]:
             fields.append((name, pa.float64()))
         elif kind == {str} and name != _WEIGHT:
             fields.append((name, pa.large_string()))
-    if len(fields) < len(kinds) or not _is_enough(set(kinds)):
+    if len(fields) < len(kinds) or not _is_enough(kinds):
         return []
     return [JsonLayout(pa.schema(fields), "ignore", tuple(kinds))]
 
@@ -98,7 +105,7 @@ def _read_carefully(path: Path) -> tuple[pa.Table, Callable[[int], int]]:
             raise check.wrong("a label", row, "an object with id and text")
         if not lines:
             columns = {name: [] for name in _COLUMNS if name in row}
-            if not _is_enough(set(columns)):
+            if not _is_enough(columns):
                 raise check.error(f"the fields {', '.join(row) or 'of other names'}", _EXPECTED)
         for name, column in columns.items():
             value = row.get(name)
@@ -121,10 +128,10 @@ def _space(table: pa.Table, path: Path, line_of: Callable[[int], int]) -> LabelS
     key = next((name for name in _IDS if name in present), None)
     ids = positions(len(table)) if key is None else _ids(whole(table[key]), path, line_of)
     strings = {name: _strings(table, name, path) for name in present if name not in (*_IDS, _WEIGHT)}
-    fields = text_fields(present) or ("name",)
+    fields = _text_fields(present) or ("name",)
     texts = strings[fields[0]]
     if fields != ("name",):
-        texts = texts_of(pa.table({name: pc.fill_null(strings[name], "") for name in fields}))
+        texts = texts_of(pa.table({name: strings[name] for name in fields}), fields)[0]
     texts = pc.fill_null(texts, "")
     titles = pc.fill_null(strings["title"], "") if fields == ("title", "content") else texts
     names = default_names(ids, titles)

@@ -109,6 +109,7 @@ def written_columns(data: Dataset) -> set[str]:
         "exclude": data.excluded.nnz > 0,
         "ignore": data.ignored.nnz > 0,
         "origin": not data.origin.same_as(Origin.originals(len(data))),
+        "id": data.ids is not None,
     }
     return {name for name, differing in differs.items() if differing}
 
@@ -130,6 +131,8 @@ def rows_of(data: Dataset, references: list[Reference]) -> Iterator[dict[str, An
     if "origin" in written:
         origin = zip(data.origin.rows.tolist(), data.origin.names(), strict=True)
         columns["origin"] = ({"row": row, "method": method} for row, method in origin)
+    if data.ids is not None:
+        columns["id"] = data.ids.to_pylist()
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
@@ -188,6 +191,7 @@ def lost(corpus: Corpus, *carried: str) -> tuple[str, ...]:
         "ignored pairs": "ignore" in columns,
         "excluded pairs": "exclude" in columns,
         "origin": "origin" in columns,
+        "row ids": "id" in columns,
         "label weights": any(split.label_weights is not None for split in splits),
         "label ids": not labels.ids.equals(positions(len(labels))),
         "label names": has_own_names(labels),

@@ -2,69 +2,53 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from pyarrow import types
 from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import ROW_FIELDS, FileColumns, text_fields
+from tailwright.data.formats.columns import FileColumns
+from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
-from tailwright.data.formats.rows import RowBuilder
+from tailwright.data.formats.senses import fields_of
 from tailwright.data.formats.source import empty_file, unreadable
-from tailwright.data.formats.table import columns_from_table
+from tailwright.data.formats.table import checked_table, columns_of
 from tailwright.errors import InputError
 
 
-def read_parquet(path: Path) -> FileColumns:
+def read_parquet(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of a file; error messages give the row's number as the line."""
-    table = read_table(path, ROW_FIELDS.names())
-    if not text_fields(table.column_names) or "labels" not in table.column_names:
-        problem = f"the columns {', '.join(table.column_names) or 'of other names'}"
-        raise InputError(problem, expected="text and labels", path=path)
-    quick = columns_from_table(table, path, ROW_FIELDS)
-    return read_carefully(table, path) if quick is None else quick
-
-
-def read_carefully(table: pa.Table, path: Path) -> FileColumns:
-    """The rows one by one; an error names its row."""
-    builder = RowBuilder(path, ROW_FIELDS)
-    rows = chain.from_iterable(batch.to_pylist() for batch in table.to_batches())
-    for line, row in enumerate(rows, 1):
-        builder.add({name: _plain(value, table.schema, name) for name, value in row.items()}, line)
-    return builder.build()
-
-
-def _plain(value: Any, schema: pa.Schema, name: str) -> Any:
-    """A value with the entries of a map, which Arrow gives as pairs, as a dict."""
-    return dict(value) if types.is_map(schema.field(name).type) and value is not None else value
+    with _opened(path) as file:
+        names = file.schema_arrow.names
+        fields = fields_of(names, options, path)
+        table = checked_table(file.read(columns=[name for name in names if name in fields.names()]), path)
+    return columns_of(table, path, fields)
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> pa.Table:
     """The columns of a Parquet file that are in `names`."""
+    with _opened(path) as file:
+        return checked_table(file.read(columns=[n for n in file.schema_arrow.names if n in names]), path)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A Parquet file; failures to read it become an `InputError`."""
     try:
         with pa.OSFile(str(path)) as raw:
             if raw.size() == 0:
                 raise empty_file(path)
-            file = pyarrow.parquet.ParquetFile(raw)
-            table = file.read(columns=[name for name in file.schema_arrow.names if name in names])
+            yield pyarrow.parquet.ParquetFile(raw)
     except OSError as error:
         raise unreadable(path, error) from error
     except pa.ArrowException as error:
         raise InputError(f"no Parquet data ({error})", expected="a Parquet file", path=path) from error
-    try:
-        table.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"damaged Parquet data ({error})", expected="UTF-8 strings", path=path) from error
-    if not len(table):
-        raise InputError("no rows", expected="at least one row", path=path)
-    return table
 
 
 def write_parquet(corpus: Corpus, folder: Path) -> tuple[str, ...]:
@@ -95,6 +79,8 @@ def _table(data: Dataset, items: pa.Array) -> pa.Table:
         methods = pa.array(data.origin.methods, pa.large_string()).take(pa.array(data.origin.codes))
         fields = [pa.array(data.origin.rows), methods]
         columns["origin"] = pa.StructArray.from_arrays(fields, ["row", "method"])
+    if data.ids is not None:
+        columns["id"] = data.ids
     return pa.table(columns)
 
 

@@ -7,24 +7,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings
-from tailwright.data.formats.columns import FileColumns, Numbers, Reference, References, positions
+from tailwright.data.formats.columns import (
+    FileColumns,
+    Numbers,
+    Oddity,
+    Reference,
+    References,
+    oddity,
+    positions,
+)
 from tailwright.data.pairs import pairs_from_arrays
 from tailwright.errors import quoted
 
-UNKNOWN = -1
+UNKNOWN, BLANK = -2, -1
 
 
 def space_of(files: Mapping[str, FileColumns]) -> LabelSpace:
     """The label space of files without a labels file: every label that is referred to, sorted.
 
-    Integers are sorted as numbers and have no text; names are sorted as text and serve as texts too.
+    Integers are sorted as numbers and have no text; names are sorted as text and serve as texts too. Blanks
+    around a name are no part of it.
     """
     columns = [(file, references) for file in files.values() for references in file.references()]
     distinct = {reference for _, references in columns for reference in references.distinct()}
@@ -33,7 +43,17 @@ def space_of(files: Mapping[str, FileColumns]) -> LabelSpace:
             _refuse_negative(file, references)
         ids = arrow_strings([str(number) for number in sorted(distinct, key=int)])
         return LabelSpace(ids, ids, arrow_strings([""] * len(ids)))
-    return LabelSpace(arrow_strings(sorted({str(reference) for reference in distinct})))
+    names = {str(reference).strip() for reference in distinct}
+    return LabelSpace(arrow_strings(sorted(name for name in names if name)))
+
+
+def joined(name: str) -> str:
+    """A name as one token: `_` in place of each space.
+
+    >>> joined("red shoes")
+    'red_shoes'
+    """
+    return "".join("_" if character.isspace() else character for character in name)
 
 
 def _refuse_negative(file: FileColumns, references: References) -> None:
@@ -47,12 +67,14 @@ def _refuse_negative(file: FileColumns, references: References) -> None:
 class LabelIndex:
     """Finds the column of a reference: an integer is an id, a string is a name or else an id.
 
-    With `by_position`, integers are columns, whatever the ids. `path` is the labels file, for errors.
+    With `by_position`, integers are columns, whatever the ids; with `by_token`, a name may have `_` in place
+    of its spaces. `path` is the labels file, for errors.
     """
 
     space: LabelSpace
     path: Path | None = None
     by_position: bool = False
+    by_token: bool = False
 
     def columns_of(self, references: References) -> np.ndarray:
         """(references,) int64: the column of each, `UNKNOWN` for none."""
@@ -78,7 +100,16 @@ class LabelIndex:
         if self.by_position or reference in self.shared_names:
             return UNKNOWN
         column = self._index_of_name.get(reference)
-        return self.space.index_of_id.get(reference, UNKNOWN) if column is None else column
+        if column is None:
+            column = self.space.index_of_id.get(reference, UNKNOWN)
+        return self._index_of_token.get(reference, UNKNOWN) if column == UNKNOWN and self.by_token else column
+
+    def column_of_trimmed(self, reference: Reference) -> int:
+        """The column of a name without the blanks around it, `BLANK` if nothing is left."""
+        if isinstance(reference, int) or self.by_position or reference in self.shared_names:
+            return UNKNOWN
+        trimmed = reference.strip()
+        return self.column_of(trimmed) if trimmed else BLANK
 
     @cached_property
     def _is_numbered(self) -> bool:
@@ -87,6 +118,10 @@ class LabelIndex:
     @cached_property
     def _index_of_name(self) -> dict[str, int]:
         return {name: column for column, name in enumerate(self.space.names.to_pylist())}
+
+    @cached_property
+    def _index_of_token(self) -> dict[str, int]:
+        return {joined(name): column for name, column in self._index_of_name.items()}
 
     @cached_property
     def shared_names(self) -> set[str]:
@@ -116,30 +151,83 @@ class LabelIndex:
         return f"unknown label {quoted(reference)}", f"a name or an id in {where}{hint}"
 
 
-def dataset_of(columns: FileColumns, index: LabelIndex) -> Dataset:
-    """The dataset of one file; every reference, soft value and weight is checked here."""
+class Resolved(NamedTuple):
+    """The dataset of a file, and what was odd in it."""
+
+    data: Dataset
+    odd: tuple[Oddity, ...]
+
+
+def dataset_of(columns: FileColumns, index: LabelIndex) -> Resolved:
+    """The dataset of one file; every reference, soft value and weight is checked here.
+
+    A label twice in a row counts once, with its larger value; blanks around a name are ignored.
+    """
     references = columns.labels
     assert isinstance(references, References)
     values = _soft_values(columns, references)
-    labels = _label_columns(columns, references, index)
-    _refuse_repeats(columns, references, labels)
-    targets = pairs_from_arrays(values, labels, references.offsets, len(index.space))
+    labels, blanks = _label_columns(columns, references, index)
+    offsets, repeats = references.offsets, np.zeros(0, dtype=np.int64)
+    if not _is_rising(labels, offsets):
+        kept, offsets, repeats = _once(labels, references.rows(), values, len(columns.texts))
+        labels, values = labels[kept], values[kept]
     optional: dict[str, Any] = {
         "weights": _weights(columns),
         "ignored": _marks(columns, [columns.ignore], index),
         "excluded": _marks(columns, [columns.own, columns.exclude], index),
         "origin": columns.origin,
+        "ids": columns.ids,
     }
-    return Dataset(columns.texts, targets, **optional)
+    empty = pc.invert(pc.match_substring_regex(columns.texts, r"\S")).to_numpy(zero_copy_only=False)
+    odd = (
+        *columns.odd,
+        *oddity("an empty text", np.flatnonzero(empty)),
+        *oddity("a label twice in a row", repeats),
+        *oddity("blanks around a label", blanks),
+    )
+    targets = pairs_from_arrays(values, labels, offsets, len(index.space))
+    return Resolved(Dataset(columns.texts, targets, **optional), odd)
 
 
-def _label_columns(columns: FileColumns, references: References, index: LabelIndex) -> np.ndarray:
-    """(references,) the column of each reference in the label space; an `InputError` for an unknown one."""
+def _label_columns(
+    columns: FileColumns, references: References, index: LabelIndex
+) -> tuple[np.ndarray, np.ndarray]:
+    """(the column of each reference, the rows of names with blanks around them).
+
+    A name that is blank has the column `BLANK`; an unknown one is an `InputError`.
+    """
     labels = index.columns_of(references)
-    if len(labels) and int(labels.min()) == UNKNOWN:
-        position = int(np.argmin(labels))
+    if not len(labels) or int(labels.min()) != UNKNOWN:
+        return labels, np.zeros(0, dtype=np.int64)
+    unknown = np.flatnonzero(labels == UNKNOWN)
+    labels[unknown] = [index.column_of_trimmed(references.at(int(position))) for position in unknown]
+    wrong = unknown[labels[unknown] == UNKNOWN]
+    if len(wrong):
+        position = int(wrong[0])
         raise columns.error(references.row_of(position), *index.unknown(references.at(position)))
-    return labels
+    return labels, references.rows()[unknown]
+
+
+def _is_rising(labels: np.ndarray, offsets: np.ndarray) -> bool:
+    """Whether no row has a label twice or a blank one, as the labels of each row ascend."""
+    if not len(labels):
+        return True
+    rising = labels[1:] > labels[:-1]
+    starts = offsets[1:-1]
+    rising[starts[(starts > 0) & (starts < len(labels))] - 1] = True
+    return bool(rising.all()) and int(labels.min()) != BLANK
+
+
+def _once(
+    labels: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(the places that stay, their offsets, the rows that name a label again)."""
+    order = np.lexsort((-values, labels, rows))
+    order = order[labels[order] != BLANK]
+    again = (np.diff(labels[order], prepend=BLANK) == 0) & (np.diff(rows[order], prepend=-1) == 0)
+    kept = order[~again]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=height))])
+    return kept, offsets, rows[order[again]]
 
 
 def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
@@ -162,24 +250,6 @@ def _soft_values(columns: FileColumns, labels: References) -> np.ndarray:
     return narrow
 
 
-def _refuse_repeats(columns: FileColumns, references: References, labels: np.ndarray) -> None:
-    """InputError if a row has a label twice, even if under two names."""
-    if len(labels) < 2:
-        return
-    rising = labels[1:] > labels[:-1]
-    starts = references.offsets[1:-1]
-    rising[starts[(starts > 0) & (starts < len(labels))] - 1] = True
-    if rising.all():
-        return
-    rows = references.rows()
-    order = np.lexsort((labels, rows))
-    same = (np.diff(labels[order]) == 0) & (np.diff(rows[order]) == 0)
-    if same.any():
-        position = int(order[int(np.argmax(same)) + 1])
-        problem = f"label {quoted(references.at(position))} twice in a row"
-        raise columns.error(int(rows[position]), problem, "each label once")
-
-
 def _weights(columns: FileColumns) -> np.ndarray | None:
     if columns.weight is None:
         return None
@@ -199,9 +269,10 @@ def _marks(
     references = [some for some in given if isinstance(some, References) and len(some.codes)]
     if not references:
         return None
-    rows = np.concatenate([some.rows() for some in references])
-    labels = np.concatenate([_label_columns(columns, some, index) for some in references])
-    return pair_marks(rows, labels, len(columns.texts), len(index.space))
+    found = [_label_columns(columns, some, index) for some in references]
+    labels, rows = np.concatenate([some[0] for some in found]), np.concatenate([r.rows() for r in references])
+    named = labels != BLANK
+    return pair_marks(rows[named], labels[named], len(columns.texts), len(index.space))
 
 
 def pair_marks(rows: np.ndarray, labels: np.ndarray, height: int, width: int) -> sparse.csr_array:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,23 +15,28 @@ import pyarrow.compute as pc
 from tailwright.errors import InputError, quoted
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-ROW_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+LABEL_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".txt")
 # The names that people give to the files of each split.
-SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
+SPLIT_NAMES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 BOM = "\ufeff"
 _CHUNK = 1 << 16
 
 
+class NotUtf8Error(InputError):
+    """A text file is not UTF-8."""
+
+
 @dataclass(frozen=True)
 class Folder:
-    """A folder and the names of the files in it."""
+    """A folder and the names of the files in it; `stand_ins` are read in place of some of them."""
 
     path: Path
     names: frozenset[str]
+    stand_ins: Mapping[Path, Path] = field(default_factory=dict)
 
     @staticmethod
-    def at(path: Path) -> Folder:
-        return Folder(path, frozenset(entry.name for entry in path.iterdir()))
+    def at(path: Path, stand_ins: Mapping[Path, Path]) -> Folder:
+        return Folder(path, frozenset(entry.name for entry in path.iterdir()), stand_ins)
 
     def find(self, *names: str) -> Path | None:
         """The one file with one of these names, compressed or not; an `InputError` if there are two."""
@@ -39,18 +44,15 @@ class Folder:
         present = [name for name in spelled if name in self.names]
         if len(present) > 1:
             raise InputError(f"{' and '.join(present)} side by side", expected="one of them", path=self.path)
-        return self.path / present[0] if present else None
+        found = self.path / present[0] if present else None
+        return None if found is None else self.stand_ins.get(found, found)
 
     def has(self, *names: str) -> bool:
         return any(name + suffix in self.names for name in names for suffix in ("", *COMPRESSIONS))
 
-    def find_rows(self, *stems: str) -> Path | None:
-        """The one file in a row format with one of these stems as its name."""
-        return self.find(*(stem + suffix for stem in stems for suffix in ROW_SUFFIXES))
-
     def find_labels(self) -> Path | None:
         """The labels file: in a row format, or one label per line."""
-        return self.find(*(f"labels{suffix}" for suffix in (*ROW_SUFFIXES, ".txt")))
+        return self.find(*(f"labels{suffix}" for suffix in LABEL_SUFFIXES))
 
 
 def base_name(name: str) -> str:
@@ -117,7 +119,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             except UnicodeDecodeError as error:
                 problem = f"bytes that are not UTF-8 ({quoted(line[error.start : error.end])[1:]})"
                 expected = "UTF-8; convert the file, for instance with iconv"
-                raise InputError(problem, expected=expected, path=path, line=number) from error
+                raise NotUtf8Error(problem, expected=expected, path=path, line=number) from error
             yield number, text.removesuffix("\r")
 
 

@@ -1,15 +1,17 @@
-"""The quick reader: an Arrow table of typed columns becomes `FileColumns` without a Python object per row.
+"""Typed columns, as Parquet, Arrow and JSON have them, to `FileColumns`.
 
-It returns None for anything unusual (a null text, a null item, an unexpected type): the careful reader then
-reads the same file, and finds the same columns or the error.
+The quick reader makes no Python object per row. It gives up at anything unusual (an unexpected type, half an
+origin): the careful reader then reads the same rows, and finds the same columns or the error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +26,11 @@ from tailwright.data.formats.columns import (
     Numbers,
     Reference,
     References,
+    oddity,
     origin_of,
-    text_fields,
 )
+from tailwright.data.formats.rows import NULL_LABEL, NULL_LABELS, NULL_TEXT, RowBuilder
+from tailwright.errors import InputError
 
 Converted = TypeVar("Converted")
 
@@ -35,19 +39,62 @@ class UnusualError(Exception):
     """The file holds something that only the careful reader can judge."""
 
 
+def checked_table(table: pa.Table, path: Path) -> pa.Table:
+    """The same table; an `InputError` if it has no rows or its data are damaged."""
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"damaged data ({error})", expected="UTF-8 strings", path=path) from error
+    if not len(table):
+        raise InputError("no rows", expected="at least one row", path=path)
+    return table
+
+
+def columns_of(table: pa.Table, path: Path, fields: Fields) -> FileColumns:
+    """The rows of a table of typed columns; error messages give the row's number as the line."""
+    quick = columns_from_table(table, path, fields)
+    return read_carefully(table, path, fields) if quick is None else quick
+
+
+def read_carefully(table: pa.Table, path: Path, fields: Fields) -> FileColumns:
+    """The rows one by one; an error names its row."""
+    builder = RowBuilder(path, fields)
+    rows = chain.from_iterable(batch.to_pylist() for batch in table.to_batches())
+    for line, row in enumerate(rows, 1):
+        builder.add({name: _plain(value, table.schema, name) for name, value in row.items()}, line)
+    return replace(builder.build(), fields=fields)
+
+
+def _plain(value: Any, schema: pa.Schema, name: str) -> Any:
+    """A value with the entries of a map, which Arrow gives as pairs, as a dict."""
+    return dict(value) if types.is_map(schema.field(name).type) and value is not None else value
+
+
 def columns_from_table(table: pa.Table, path: Path, fields: Fields) -> FileColumns | None:
     """The columns of a table, or None if it needs the careful reader."""
     try:
+        texts, null_texts = texts_of(table, fields.texts)
+        if fields.labels in table.column_names:
+            labels, null_labels, null_items = _labels(table[fields.labels])
+        else:
+            labels, null_labels, null_items = _no_labels(len(table))
         return FileColumns(
             path=path,
-            texts=texts_of(table),
-            labels=_labels(table[fields.labels]),
+            texts=texts,
+            labels=labels,
             relevance=_optional(table, fields.relevance, _numbers),
-            weight=_optional(table, "weight", _weights),
+            weight=_optional(table, fields.weight, _weights),
             own=_optional(table, "self", _scalars),
             exclude=_optional(table, "exclude", _reference_lists),
             ignore=_optional(table, "ignore", _reference_lists),
             origin=_optional(table, "origin", partial(_origin, path=path)),
+            ids=_optional(table, fields.id, _ids),
+            fields=fields,
+            odd=(
+                *oddity(NULL_TEXT, null_texts),
+                *oddity(NULL_LABELS, null_labels),
+                *oddity(NULL_LABEL, null_items),
+            ),
         )
     except (UnusualError, KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
@@ -59,7 +106,9 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks or [pa.array([], type=column.type)])
 
 
-def _optional(table: pa.Table, name: str, convert: Callable[[pa.Array], Converted]) -> Converted | None:
+def _optional(
+    table: pa.Table, name: str | None, convert: Callable[[pa.Array], Converted]
+) -> Converted | None:
     """A column, converted; None if it is absent or all null."""
     if name not in table.column_names or table[name].null_count == len(table):
         return None
@@ -87,29 +136,53 @@ def _strings(column: pa.ChunkedArray) -> pa.LargeStringArray:
     return whole(column.cast(pa.large_string()))
 
 
-def texts_of(table: pa.Table) -> pa.LargeStringArray:
-    """The text of each row: the column `text`, or title and content joined."""
-    names = text_fields(table.column_names)
-    if not names:
-        raise UnusualError
+def texts_of(table: pa.Table, names: Sequence[str]) -> tuple[pa.LargeStringArray, np.ndarray]:
+    """(the text of each row, its columns joined where both have words; the rows where all are null)."""
     columns = [_strings(table[name]) for name in names]
-    if names == ("text",):
-        if columns[0].null_count:
-            raise UnusualError
-        return columns[0]
+    if not columns:
+        raise UnusualError
+    null = np.flatnonzero(np.logical_and.reduce([_nulls(column) for column in columns]))
     first, *others = (pc.fill_null(column, "") for column in columns)
     for other in others:
         between = pc.if_else(pc.or_(pc.equal(first, ""), pc.equal(other, "")), "", " ")
         first = pc.binary_join_element_wise(first, other, between.cast(pa.large_string()))
-    return first
+    return first, null
 
 
-def _labels(column: pa.ChunkedArray) -> References | Cells:
-    if column.null_count:
+def _nulls(column: pa.Array) -> np.ndarray:
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _labels(column: pa.ChunkedArray) -> tuple[References | Cells, np.ndarray, np.ndarray]:
+    """(the labels, the rows where they are null, the row of each null among them)."""
+    null, none = np.flatnonzero(_nulls(whole(column))), np.zeros(0, dtype=np.int64)
+    if types.is_integer(column.type):
+        return _scalars(whole(column)), null, none
+    if not _is_list(column.type):
+        return pc.fill_null(_strings(column), ""), null, none
+    lists = whole(column)
+    if not lists.flatten().null_count:
+        return _reference_lists(lists), null, none
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    items, rows = lists.flatten(), np.repeat(np.arange(len(lists)), lengths)
+    filled = ~_nulls(items)
+    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows[filled], minlength=len(lists)), out=offsets[1:])
+    return _codes(offsets, items.drop_null()), null, rows[~filled]
+
+
+def _no_labels(rows: int) -> tuple[References, np.ndarray, np.ndarray]:
+    none = np.zeros(0, dtype=np.int64)
+    return References(np.zeros(rows + 1, dtype=np.int64), none), none, none
+
+
+def _ids(column: pa.Array) -> pa.LargeStringArray:
+    column = decoded(column)
+    if types.is_floating(column.type):  # how pandas writes integers beside nulls
+        column = column.cast(pa.int64())
+    if not (types.is_integer(column.type) or is_string(column.type)):
         raise UnusualError
-    if _is_list(column.type):
-        return _reference_lists(whole(column))
-    return _strings(column)
+    return pc.fill_null(column.cast(pa.large_string()), "")
 
 
 def _reference_lists(column: pa.Array) -> References:

@@ -13,7 +13,7 @@ content if there is any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import Fields
+from tailwright.data.formats.columns import Fields, FileColumns, positions
 from tailwright.data.formats.jsonl import read_jsonl, write_objects
 from tailwright.data.formats.labels import numbered_space, read_labels
+from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import lost, one_line, row_lists, short_floats, write_lines
-from tailwright.data.formats.resolve import LabelIndex, dataset_of, pair_marks
+from tailwright.data.formats.resolve import LabelIndex, pair_marks
 from tailwright.data.formats.rows import Values
 from tailwright.data.formats.source import Folder, numbered_lines, read_bytes, text_lines
 from tailwright.data.pairs import pairs_from_arrays, row_ids
@@ -234,25 +235,36 @@ def write_exclusions(corpus: Corpus, folder: Path) -> None:
             write_lines(folder / f"filter_labels_{split}.txt", (f"{row} {label}" for row, label in pairs))
 
 
-def read_xc_json(folder: Folder) -> Corpus:
-    """The corpus of a folder with `trn.json` and `lbl.json`."""
-    files = {split: read_jsonl(path, FIELDS) for split, path in _find_splits(folder, ".json").items()}
+def read_xc_json(folder: Folder, options: ReadOptions) -> tuple[dict[str, FileColumns], LabelIndex]:
+    """The rows of a folder with `trn.json` and `lbl.json`, and its labels; `with_exclusions` follows.
+
+    Where the `uid`s of rows are their numbers, as `write_xc_json` writes them, they are no ids.
+    """
+    paths = _find_splits(folder, ".json")
+    files = {split: read_jsonl(path, options, FIELDS) for split, path in paths.items()}
     labels_path = folder.find("lbl.json")
     if "train" not in files or labels_path is None:
         missing = "trn.json" if "train" not in files else "lbl.json"
         raise InputError(f"no {missing}", expected="trn.json and lbl.json", path=folder.path)
-    labels = read_labels(labels_path).space
-    index = LabelIndex(labels, labels_path, by_position=True)
-    splits = {}
-    for split, columns in files.items():
-        data = dataset_of(columns, index)
-        excluded = read_exclusions(folder, split, len(data), len(labels))
-        splits[split] = data if excluded is None else replace(data, excluded=excluded)
-    return Corpus.of_splits(labels, splits)
+    for split, file in files.items():
+        if file.ids is not None and file.ids.equals(positions(len(file.ids))):
+            files[split] = replace(file, ids=None)
+    return files, LabelIndex(read_labels(labels_path).space, labels_path, by_position=True)
+
+
+def with_exclusions(folder: Folder, splits: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """The splits with the excluded pairs of their filter files, where they have one."""
+    excluded = {
+        split: read_exclusions(folder, split, len(data), data.labels) for split, data in splits.items()
+    }
+    return {
+        split: data if excluded[split] is None else replace(data, excluded=excluded[split])
+        for split, data in splits.items()
+    }
 
 
 def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
-    """Write rows and labels as gzipped JSON lines, and filter files; the `uid` of a row is its number."""
+    """Write rows and labels as gzipped JSON lines, and filter files; a `uid` is the row's id or number."""
     if not len(corpus.labels):
         raise InputError("no labels", expected="at least one, for lbl.json")
     for split, data in corpus.splits().items():
@@ -261,11 +273,12 @@ def write_xc_json(corpus: Corpus, folder: Path) -> tuple[str, ...]:
     rows = ({"uid": label, "title": text, "content": ""} for label, text in labels)
     write_objects(folder / "lbl.json.gz", rows)
     write_exclusions(corpus, folder)
-    return lost(corpus, "soft targets", "excluded pairs", "label ids", "line breaks")
+    return lost(corpus, "soft targets", "excluded pairs", "label ids", "line breaks", "row ids")
 
 
 def _rows(data: Dataset) -> Iterator[dict[str, Any]]:
     labels = row_lists(data.targets, data.targets.indices.tolist())
     values = row_lists(data.targets, short_floats(data.targets.data))
-    for row, (text, ids, soft) in enumerate(zip(data.texts.to_pylist(), labels, values, strict=True)):
-        yield {"uid": str(row), "title": text, "content": "", "target_ind": ids, "target_rel": soft}
+    uids = (positions(len(data)) if data.ids is None else data.ids).to_pylist()
+    for uid, text, ids, soft in zip(uids, data.texts.to_pylist(), labels, values, strict=True):
+        yield {"uid": uid, "title": text, "content": "", "target_ind": ids, "target_rel": soft}

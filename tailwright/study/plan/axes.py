@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailwright.augmentation import augmenter
+from tailwright.data.formats.options import SQLITE
 from tailwright.errors import InputError, quoted
 from tailwright.models import models
 from tailwright.settings import settings_from
@@ -206,7 +207,8 @@ def _place(table: Table) -> str:
     filled = _VARIABLE.sub(value_of, given)
     if filled.partition(":")[0] == DEMO:
         return filled
-    return str((table.path.parent / Path(filled).expanduser()).resolve())
+    kind = SQLITE if filled.startswith(SQLITE) else ""
+    return kind + str((table.path.parent / Path(filled.removeprefix(kind)).expanduser()).resolve())
 
 
 def _seeds(table: Table, seeds: Any, fractions: Any) -> dict[float, list[int]]:

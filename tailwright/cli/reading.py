@@ -1,0 +1,70 @@
+"""The options that name the columns of a table, and how a command that has them reads its corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import tailwright as tw
+from tailwright.cli.output import Output
+
+if TYPE_CHECKING:
+    from tailwright.data.corpus import Corpus
+
+PANEL = "Columns of a table"
+
+
+def _option(flag: str, metavar: str, help: str, otherwise: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=help, show_default=otherwise, rich_help_panel=PANEL)
+
+
+ColumnsOfText = Annotated[
+    str,
+    _option("--text", "A,B", "Columns that make up the text, joined.", "text, or title, description, ..."),
+]
+ColumnOfId = Annotated[str, _option("--id", "COLUMN", "The row's id, which is kept.", "id, row_id, ...")]
+Labels = Annotated[
+    str, _option("--labels", "COLUMN", "The column of the labels.", "labels, tags, categories, ...")
+]
+Separator = Annotated[
+    str,
+    _option("--separator", "MARK", "Between the labels of a cell; also space, tab, none.", "from the data"),
+]
+Weight = Annotated[str, _option("--weight", "COLUMN", "The row's weight in the loss; none for 1.", "weight")]
+Vocabulary = Annotated[
+    str, _option("--vocabulary", "FILE", "Texts of the labels: Annif's tsv or csv, SKOS, labels.*.", "none")
+]
+Language = Annotated[str, _option("--language", "CODE", "Which texts of the vocabulary, such as en.", "most")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse odd rows instead of mending them.", rich_help_panel=PANEL),
+]
+# The options of a command that reads a corpus, with their defaults, as `tailwright.read` calls them.
+COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "text": (ColumnsOfText, ""),
+    "labels": (Labels, ""),
+    "separator": (Separator, ""),
+    "id": (ColumnOfId, ""),
+    "weight": (Weight, ""),
+    "vocabulary": (Vocabulary, ""),
+    "language": (Language, ""),
+    "strict": (Strict, False),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Reads a corpus as the options of a command say; what was taken, left and mended goes to stderr."""
+
+    out: Output
+    options: Mapping[str, Any]
+
+    def __call__(self, path: Path, seed: int = 0) -> Corpus:
+        corpus = tw.read(path, seed=seed, **self.options)
+        for note in corpus.notes:
+            self.out.note(note)
+        return corpus
