@@ -64,8 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = means(counts_by_name(outcomes_of(asked.study), asked.dataset, asked.tail_below))
         if asked.plot is not None:
             about = f"Mean training rows of head, torso and tail labels of {asked.dataset}, by augmentation."
-            axes = {"x_label": "labels", "y_label": "training rows a label"}
-            bars(SLICES, found, title="Training rows a label", description=about, **axes).write(asked.plot)
+            plot = bars(
+                SLICES,
+                found,
+                title="Training rows a label",
+                description=about,
+                x_label="labels",
+                y_label="training rows a label",
+            )
+            plot.write(asked.plot)
     except TailwrightError as error:
         print(f"label_distribution: {error}", file=sys.stderr)
         return error.exit_code
