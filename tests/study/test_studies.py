@@ -45,8 +45,16 @@ SMALL |= dict.fromkeys(ON_AN_ENCODER, ENCODED)
 SETTING = re.compile(r"^([a-z_]+|\"[^\"]+\") = ")
 
 
+LONG = {"gandalf"}  # seven models with eight augmentations: half a minute
+
+
 def every_study(check):
     return pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)(check)
+
+
+def every_training(check):
+    marked = [pytest.param(path, marks=pytest.mark.slow if path.stem in LONG else ()) for path in STUDIES]
+    return pytest.mark.parametrize("path", marked, ids=[path.stem for path in STUDIES])(check)
 
 
 @pytest.fixture
@@ -97,7 +105,7 @@ def made_small(cell: Cell, encoder: str) -> Cell:
     )
 
 
-@every_study
+@every_training
 @pytest.mark.usefixtures("own_long_work")
 def test_a_study_trains_on_a_toy_corpus(path, planned, encoder, tmp_path):
     """One cell of each model with each augmentation, as a worker would; ensembles are tested apart.

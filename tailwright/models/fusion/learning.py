@@ -31,7 +31,13 @@ RATE, DECAY = 0.02, 1e-3
 
 
 def learnt_combination(
-    candidates: CandidateFeatures, held_out: Dataset, *, hidden: int, emphasis: np.ndarray, seed: int
+    candidates: CandidateFeatures,
+    held_out: Dataset,
+    *,
+    hidden: int,
+    emphasis: np.ndarray,
+    seed: int,
+    rows_a_step: int = ROWS_A_STEP,
 ) -> Combination:
     """The combination that ranks the right labels of the held-out rows before the wrong ones.
 
@@ -55,7 +61,7 @@ def learnt_combination(
     # One thread: the steps are so small that two spend their time waiting for each other.
     with blas_threads(1):
         for step in range(STEPS):
-            rows = stream(seed, "fusion/step", step).integers(0, len(held_out), ROWS_A_STEP)
+            rows = stream(seed, "fusion/step", step).integers(0, len(held_out), rows_a_step)
             _, gradients = combination_loss(weights, x, *lists.take(rows))
             for name, optimiser in optimisers.items():
                 optimiser.add(gradients[name])
@@ -104,7 +110,12 @@ def unseen_log_odds(
     halves = np.sort(drawn[: len(drawn) // 2]), np.sort(drawn[len(drawn) // 2 :])
     for learnt, judged in (halves, halves[::-1]):
         combination = learnt_combination(
-            candidates.of_texts(learnt), held_out.take(learnt), hidden=hidden, emphasis=emphasis, seed=seed
+            candidates.of_texts(learnt),
+            held_out.take(learnt),
+            hidden=hidden,
+            emphasis=emphasis,
+            seed=seed,
+            rows_a_step=ROWS_A_STEP // 2,  # so that each row is seen as often as by the combination of all
         )
         of_half = np.isin(candidates.rows, judged)
         log_odds[of_half] = combination.log_odds(candidates.features[of_half])
