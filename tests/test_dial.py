@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixed_model import Fixed
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -19,7 +20,6 @@ from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import models
-from tailwright.models.popularity import Popularity
 from tailwright.runs import Ensemble, Run
 from tailwright.runs.held_out import learnt_from_held_out
 from tailwright.runs.probability import Calibration, calibrated, probabilities_of
@@ -29,23 +29,6 @@ from tailwright.runs.trade import MOST_LOST, TRIED, trade, trade_of
 
 COUNTS = np.array([60, 40, 20, 5, 1, 0])
 ROWS = 100
-
-
-class Fixed(Popularity):
-    """Says the same of every text."""
-
-    def __init__(self, ids, scores, kind="probability"):
-        super().__init__()
-        self.said = np.array(ids, dtype=np.int32), np.array(scores, dtype=np.float32)
-        self.card = replace(type(self).card, scores=kind)
-        self.asked = []
-
-    def predict(self, texts, k):
-        self.asked.append(k)
-        ids, scores = np.full((len(texts), k), -1, np.int32), np.full((len(texts), k), -np.inf, np.float32)
-        count = min(k, len(self.said[0]))
-        ids[:, :count], scores[:, :count] = self.said[0][:count], self.said[1][:count]
-        return TopK(ids, scores)
 
 
 def fixed(ids, scores, kind="probability", **more) -> Run:

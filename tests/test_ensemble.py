@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixed_model import Fixed
 from scipy.special import expit
 
 import tailwright as tw
@@ -17,26 +18,8 @@ from tailwright.data import Corpus, Dataset, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError
-from tailwright.evaluation.ranking import TopK
 from tailwright.models.popularity import Popularity
 from tailwright.runs import Ensemble, Run
-
-
-class Fixed(Popularity):
-    """Says the same of every text."""
-
-    def __init__(self, ids, scores, kind="probability"):
-        super().__init__()
-        self.said = np.array(ids, dtype=np.int32), np.array(scores, dtype=np.float32)
-        self.card = type(self).card.__class__(**{**type(self).card.__dict__, "scores": kind})
-        self.asked = []
-
-    def predict(self, texts, k):
-        self.asked.append(k)
-        ids, scores = np.full((len(texts), k), -1, np.int32), np.full((len(texts), k), -np.inf, np.float32)
-        count = min(k, len(self.said[0]))
-        ids[:, :count], scores[:, :count] = self.said[0][:count], self.said[1][:count]
-        return TopK(ids, scores)
 
 
 def fixed(ids, scores, kind="probability", labels=6) -> Run:

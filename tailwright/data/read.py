@@ -78,7 +78,7 @@ def read(
     return replace(corpus, source=_source(place, options), notes=tuple(reading.notes))
 
 
-class Texts(NamedTuple):
+class TableTexts(NamedTuple):
     """The texts of a table, their ids if it has some, and what reading has to say."""
 
     texts: pa.LargeStringArray
@@ -86,13 +86,13 @@ class Texts(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_texts(path: str | Path, *, text: str | Sequence[str] = (), id: str = "") -> Texts:
+def read_texts(path: str | Path, *, text: str | Sequence[str] = (), id: str = "") -> TableTexts:
     """The texts of a table that is to be labelled; labels are not looked for, and nothing is split."""
     texts = columns_in(text) if isinstance(text, str) else tuple(text)
     place, options = ReadOptions(texts, id=id).of_path(str(path))
     reading = _Reading(replace(options, labelled=False))
     columns = reading.read(place, reading.texts)
-    return Texts(columns.texts, columns.ids, tuple(reading.notes))
+    return TableTexts(columns.texts, columns.ids, tuple(reading.notes))
 
 
 def _source(place: str, options: ReadOptions) -> str:

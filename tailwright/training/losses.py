@@ -44,10 +44,10 @@ def decoupled_softmax(
     sums = np.maximum(scores.sum(axis=1), np.finfo(scores.dtype).tiny)
     behind = (best + np.log(sums))[learnt.rows] - own  # (positives,): of its score, behind the negatives'
     factors = learnt.values * learnt.pair_weights(*positive) / np.float32(max(len(scores), 1))
-    slopes = factors * _logistic(behind)
-    pulls = np.bincount(learnt.rows, slopes, minlength=len(scores))  # (batch,)
-    scores *= (pulls / sums).astype(scores.dtype)[:, None]
-    scores[positive] -= slopes
+    gradients = factors * _logistic(behind)  # (positives,), without their sign
+    of_rows = np.bincount(learnt.rows, gradients, minlength=len(scores))  # (batch,)
+    scores *= (of_rows / sums).astype(scores.dtype)[:, None]
+    scores[positive] -= gradients
     return float(np.logaddexp(0, behind) @ factors), scores
 
 

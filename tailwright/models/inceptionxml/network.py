@@ -170,9 +170,9 @@ def mean_log_odds(rankings: list[TopK], labels: int, k: int) -> TopK:
     ([[1, 3, -1]], -1.099)
     """
     with np.errstate(over="ignore"):
-        chances = [TopK(top.ids, 1 / (1 + np.exp(-top.scores))) for top in rankings]
-    best = weighted_sum(chances, [1 / len(chances)] * len(chances), labels, k)
+        probabilities = [TopK(top.ids, 1 / (1 + np.exp(-top.scores))) for top in rankings]
+    best = weighted_sum(probabilities, [1 / len(probabilities)] * len(probabilities), labels, k)
     named = best.ids >= 0
-    chance = np.clip(np.where(named, best.scores, 0.5), np.finfo(np.float32).tiny, 1 - 2.0**-24)
-    chance = chance.astype(np.float64)
-    return TopK(best.ids, np.where(named, np.log(chance) - np.log1p(-chance), -np.inf))
+    probability = np.clip(np.where(named, best.scores, 0.5), np.finfo(np.float32).tiny, 1 - 2.0**-24)
+    probability = probability.astype(np.float64)
+    return TopK(best.ids, np.where(named, np.log(probability) - np.log1p(-probability), -np.inf))
