@@ -131,6 +131,21 @@ def test_a_frozen_encoder_reads_every_row_once(name, tiny_reader, tmp_path, monk
 
 
 @pytest.mark.parametrize("name", FROZEN)
+def test_models_that_share_their_work_have_a_frozen_encoder_read_predicted_rows_once(
+    name, trained, tmp_path, monkeypatch
+):
+    texts = tiny_corpus(20).train.texts
+    alone = trained[name].model.predict(texts, 5)
+    monkeypatch.setenv("TAILWRIGHT_SHARED", str(tmp_path))
+    first = trained[name].model.predict(texts, 5)
+    monkeypatch.setattr(TransformerEncoder, "forward", None)
+    again = trained[name].model.predict(texts, 5)
+    assert np.array_equal(first.ids, alone.ids)
+    assert np.allclose(first.scores, alone.scores, atol=1e-5)
+    assert np.array_equal(again.scores, first.scores)
+
+
+@pytest.mark.parametrize("name", FROZEN)
 def test_a_frozen_encoder_stays_as_it_was(name, tiny_reader, trained):
     encoder = trained[name].model.network.encoder
     assert encoder.identity() == TransformerEncoder.pretrained(tiny_reader, encoder.kind).identity()

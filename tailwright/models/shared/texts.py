@@ -23,7 +23,7 @@ from tailwright.models.shared.memory import reading_bytes, scoring_bytes, transf
 from tailwright.models.shared.token_network import TOKENS_A_PASS
 from tailwright.pretrained.word_vectors import word_table
 from tailwright.store import FolderReader, FolderWriter
-from tailwright.store.shared import content_key, shared
+from tailwright.store.shared import content_key, shared, shared_folder
 from tailwright.training.settings import TrainingSettings
 from tailwright.training.workplace import Workplace
 
@@ -41,6 +41,11 @@ class Stage:
 
 class Texts(Protocol):
     """Texts as a network reads them, and the stages in which that network is trained."""
+
+    @property
+    def has_lasting_features(self) -> bool:
+        """Whether a text has the same features before and after training, so that they can be kept."""
+        ...
 
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows: ...
 
@@ -61,6 +66,7 @@ class WordTexts:
 
     words: WordVocabulary
     max_length: int
+    has_lasting_features = False
 
     @staticmethod
     def of(
@@ -123,15 +129,20 @@ class TransformerTexts:
             )
         return TransformerTexts(encoder, settings, features)
 
+    @property
+    def has_lasting_features(self) -> bool:
+        return self.settings.frozen and self.settings.features == "float32"  # narrower ones rank otherwise
+
     def tokens(self, texts: pa.LargeStringArray) -> TokenRows:
         return shared_tokens(self.encoder.tokenizer, texts, self.encoder.max_tokens)
 
     def reader(self, encoder: TextEncoder, tokens: TokenRows, work: Workplace, *, frozen: bool) -> RowReader:
         if not frozen:
             return TokenReader(encoder, tokens)
-        assert self.features is not None
+        folder = self.features or shared_folder()
+        assert folder is not None
         with work.phase("features", rows=len(tokens)):
-            kept = frozen_features(self.encoder, tokens, self.features, precision=self.settings.features)
+            kept = frozen_features(self.encoder, tokens, folder, precision=self.settings.features)
         return FeatureReader(kept, self.encoder.device)
 
     def stages(self, settings: Any) -> list[Stage]:

@@ -190,6 +190,10 @@ class TokenModel(Model):
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         rows = arrow_strings(texts)
+        if self.texts.has_lasting_features and shared_folder() is not None:
+            # Trainings of a study rank the same rows: the encoder reads them once for all.
+            with torch_threads():
+                return self.ranking(rows, Workplace(), frozen=True)(k)
         with torch_threads(), progress(self.card.name, len(rows)) as advance:
             tokens = self.texts.tokens(rows)
             top_k = self.network.top_k
