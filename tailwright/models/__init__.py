@@ -157,6 +157,16 @@ class Model(ABC):
         """
         return self.predict(texts, k)
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        """(texts,) bool: whether the model knows anything of a text; what it ranks for others is a guess.
+
+        By default it knows every text that is not blank. A model over words knows none of which it has no
+        word, as far as it can tell.
+        """
+        from tailwright.data.dataset import not_blank  # here, as it is heavy
+
+        return not_blank(texts)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
         """(texts, width) float32 of unit length, or None if the model makes no vectors of texts.
 

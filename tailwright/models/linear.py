@@ -139,6 +139,9 @@ class Linear(Model):
         blocks = map(self.features.transform, text_blocks(texts, "predicting"))
         return TopK.concat([none, *(self.forest.search(block, k, beam=beam, loss=loss) for block in blocks)])
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
+
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
         self.forest.save(folder.sub("forest"))
