@@ -157,6 +157,14 @@ class Model(ABC):
         """
         return self.predict(texts, k)
 
+    def reaching(self, allowed: np.ndarray) -> Model:
+        """Who is asked about texts of which this model names too few of the `allowed` (labels,) bool.
+
+        A model that searches among some labels of a text gives one that searches among all that are allowed,
+        and names no others; any other gives itself, as it has nothing to add.
+        """
+        return self
+
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         """(texts,) bool: whether the model knows anything of a text; what it ranks for others is a guess.
 
