@@ -36,6 +36,17 @@ def stage(name: str) -> Iterator[None]:
 
 
 @contextmanager
+def silent() -> Iterator[None]:
+    """Within it no task is shown: for the parts of work that has a bar of its own."""
+    before = _shown
+    show(False)
+    try:
+        yield
+    finally:
+        show(before)
+
+
+@contextmanager
 def progress(task: str, total: int, unit: str = "rows") -> Iterator[Advance]:
     """A context that gives `advance(n)`, to be called as work gets done."""
     if not _shown:

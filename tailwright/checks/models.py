@@ -42,6 +42,7 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     _check_saved(kind, model, corpus, top)
     _check_batches(model, corpus, top)
     _check_odd_texts(kind, model, corpus)
+    _check_knows(kind, model, corpus)
     _check_reads(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
     few = tiny_corpus(FEW)
@@ -115,6 +116,14 @@ def _check_odd_texts(kind: _Kind, model: Model, corpus: Corpus) -> None:
     odd = odd_corpus()
     top = kind.fitted(odd).predict(odd.train.texts, 3)
     _check_ranking(top, len(odd.train), 3, len(odd.labels))
+
+
+def _check_knows(kind: _Kind, model: Model, corpus: Corpus) -> None:
+    known = model.knows(corpus.train.texts)
+    require(known.shape == (len(corpus.train),) and known.dtype == bool, "knows gives no bool for each text")
+    require(bool(known.all()), "it knows nothing of a text that it learnt from")
+    require(not model.knows(["", " \t"]).any(), "it knows something of a blank text")
+    require(model.knows([]).shape == (0,), "no texts must give no rows")
 
 
 def _check_reads(kind: _Kind, corpus: Corpus, top: TopK) -> None:

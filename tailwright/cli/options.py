@@ -77,6 +77,9 @@ _OF_ALL = {
 }
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _ASSIGNMENT = re.compile(r"[\w.]+=.*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# Options that may stand without a value: what a value looks like, and what stands for none.
+_BARE = {"--mask": (_ASSIGNMENT, ""), "--abstain": (_NUMBER, "0")}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 
 
@@ -124,10 +127,12 @@ def set_threads(threads: int | None) -> None:
 
 
 def spelt_out(arguments: list[str]) -> list[str]:
-    """The arguments with an empty value after each `--mask` that has none, as options must have one here.
+    """The arguments with a value after each `--mask` and `--abstain` that has none, as options must have one.
 
     >>> spelt_out(["train", "--mask", "data/", "--mask", "tail_below=5", "--mask"])
     ['train', '--mask', '', 'data/', '--mask', 'tail_below=5', '--mask', '']
+    >>> spelt_out(["predict", "run/", "--abstain", "a text", "--abstain", "0.2"])
+    ['predict', 'run/', '--abstain', '0', 'a text', '--abstain', '0.2']
     >>> spelt_out(["predict", "run/", "--", "--mask"])
     ['predict', 'run/', '--', '--mask']
     """
@@ -135,8 +140,8 @@ def spelt_out(arguments: list[str]) -> list[str]:
     spelt = []
     for argument, following in zip(arguments[:end], [*arguments[1:end], ""], strict=True):
         spelt.append(argument)
-        if argument == "--mask" and not _ASSIGNMENT.fullmatch(following):
-            spelt.append("")
+        if argument in _BARE and not _BARE[argument][0].fullmatch(following):
+            spelt.append(_BARE[argument][1])
     return spelt + arguments[end:]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,13 @@ from tailwright.cli.options import TailOption, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import ColumnOfId, ColumnsOfText
 from tailwright.errors import InputError
+from tailwright.progress import Advance, progress, silent
+
+if TYPE_CHECKING:
+    from tailwright.data.text_source import TextBlock, TextSource
+    from tailwright.runs import Ensemble, Run
+    from tailwright.runs.predicting import Request
+    from tailwright.runs.prediction_files import Labelled
 
 
 @command
@@ -34,54 +42,175 @@ def predict(
     ] = None,
     columns: ColumnsOfText = "",
     key: ColumnOfId = "",
+    out_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write a table: .csv, .tsv, .jsonl (or with .gz, .zst) or .parquet."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out.")] = False,
     k: Annotated[int, typer.Option("--k", min=1, help="How many labels for each text.")] = 5,
     tail: TailOption = "0",
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", metavar="P", help="Labels with at least this probability.", show_default=False
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="A,B|FILE",
+            help="Rank these labels alone: ids or names, or a file with one on each line, or a labels table.",
+            show_default=False,
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--not", metavar="A,B|FILE", help="Leave these labels out.", show_default=False),
+    ] = None,
+    abstain: Annotated[
+        float | None,
+        typer.Option(
+            "--abstain",
+            metavar="[P]",
+            help="Say which texts get no labels as nothing is known of them, or no label has probability P.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Label ids, names and scores, best first; the scores of a run with held-out rows are probabilities.
+    """Label ids, names and probabilities, best first; a text of which nothing is known gets no labels.
 
-    `--tail` puts rare labels first; scores stay what they are.
+    `--tail` puts rare labels first; scores stay what they are. The scores of a model that gives no
+    probabilities are its own.
 
-    Several runs over the same labels answer together: their scores are added. A run is a folder with a
-    `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
+    Several runs over the same labels answer together, by the mean of their probabilities. A run is a folder
+    with a `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
 
-    Example: `tailwright predict run/ "wireless headphones with microphone" --k 3`
+    Example: `tailwright predict run/ "wireless headphones with microphone" --k 3 --threshold 0.2`
 
-    Example: `tailwright predict run/ "wireless headphones with microphone" --tail 0.5`
+    Example: `tailwright predict run/ "wireless headphones with microphone" --tail 0.5 --not sale,new`
 
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
 
-    Example: `tailwright predict run/ --input new.csv --text title,description --id sku --json`
+    Example: `tailwright predict run/ --input new.csv --text title,description --id sku --out labelled.csv`
     """
-    folders, texts = split_runs(arguments)
-    keys: list[str] | None = None
-    if source is not None and is_table(source):
-        from tailwright.data.read import read_texts
+    from tailwright.data.text_source import text_source
+    from tailwright.runs.label_choice import listed_labels
+    from tailwright.runs.predicting import Request
+    from tailwright.runs.prediction_files import refuse_table, write_predictions
+    from tailwright.study.page.html import refuse_unwritable
 
-        read = read_texts(source, text=columns, id=key)
-        for note in read.notes:
-            out.note(note)
-        if read.ids is not None:
-            keys = [""] * len(texts) + read.ids.to_pylist()
-        texts += read.texts.to_pylist()
-    elif source is not None:
-        texts += lines_of(source)
-    if not texts:
-        raise InputError("found no text", expected="texts as arguments, or --input FILE")
+    folders, texts = split_runs(arguments)
+    if out_file is not None:
+        refuse_table(out_file, overwrite)
+        refuse_unwritable(out_file)
+    elif overwrite:
+        raise InputError("--overwrite without a file", expected="--out FILE")
+    if source is None and (columns or key):
+        raise InputError("--text or --id without a table", expected="--input FILE")
     run = loaded(folders)
-    wanted = dialled(out, run, tail)
-    best = run.predict(texts, k=k, tail=wanted)
-    rows = []
-    for row, (text, ids, names, scores) in enumerate(
-        zip(texts, best.ids, best.names, best.scores, strict=True)
-    ):
-        own = {} if keys is None else {"id": keys[row]}
-        out.text(f"{own['id']}  {text}" if own else text)
-        for label, name, score in zip(ids, names, scores, strict=True):
+    request = Request.of(
+        run,
+        k=k,
+        tail=dialled(out, run, tail),
+        threshold=threshold,
+        only=None if only is None else listed_labels(only, run.labels),
+        without=None if without is None else listed_labels(without, run.labels),
+        abstain=abstain,
+    )
+    relies = bool(threshold or abstain or out_file) and not request.tail  # with a tail it has been said
+    if relies and run.gives_probabilities and not run.is_calibrated:
+        out.note(
+            f"{run.name} was trained without held-out rows (a valid split): "
+            "its probabilities are not calibrated"
+        )
+    with ExitStack() as stack:
+        read = None
+        if source is not None:
+            read = stack.enter_context(text_source(source, text=columns, id=key))
+            for note in read.notes:
+                out.note(note)
+        rows = len(texts) + (0 if read is None else read.rows)
+        if not rows:
+            raise InputError("found no text", expected="texts as arguments, or --input FILE")
+        answers = Answers(run, request)
+        result: dict[str, Any] = {
+            **named(folders),
+            "k": k,
+            "tail": request.tail,
+            "threshold": threshold,
+            "abstain": abstain,
+            "calibrated": run.is_calibrated,
+        }
+        if out_file is not None:
+            with progress("predicting", rows) as advance:
+                write_predictions(out_file, answers.to(all_blocks(texts, read), advance), run.labels)
+            counts = {"texts": rows, "labelled": answers.labelled, "abstained": answers.abstained}
+            abstained = "" if abstain is None else f", {answers.abstained:,} abstained"
+            out.text(f"wrote {out_file}: {rows:,} texts, {answers.labelled:,} with labels{abstained}")
+            out.result(**result, **counts, out=str(out_file))
+        elif out.as_json:
+            with progress("predicting", rows) as advance:
+                blocks = answers.to(all_blocks(texts, read), advance)
+                predictions = [row for block in blocks for row in json_rows(block)]
+            out.result(**result, predictions=predictions)
+        else:
+            for block in answers.to(all_blocks(texts, read)):
+                show(out, block)
+
+
+@dataclass
+class Answers:
+    """What a run says to a request, block by block, and how many texts got labels so far."""
+
+    run: Run | Ensemble
+    request: Request
+    labelled: int = 0
+    abstained: int = 0
+
+    def to(self, blocks: Iterable[TextBlock], advance: Advance = lambda rows: None) -> Iterator[Labelled]:
+        """The blocks with their labels; `advance` is told of each that has been used."""
+        from tailwright.runs.prediction_files import Labelled
+
+        for block in blocks:
+            with silent():
+                said = self.request.answer(self.run, block.texts)
+            self.labelled += sum(map(bool, said.ids))
+            self.abstained += sum(said.abstained or [])
+            yield Labelled(block, said)
+            advance(len(said))
+
+
+def all_blocks(texts: Sequence[str], read: TextSource | None) -> Iterator[TextBlock]:
+    """The texts of the command line, which have no ids, and those of the file."""
+    from tailwright.data.dataset import arrow_strings, no_strings
+    from tailwright.data.text_source import TextBlock
+
+    if texts:
+        has_ids = read is not None and read.has_ids
+        yield TextBlock(arrow_strings(texts), no_strings(len(texts)) if has_ids else None)
+    if read is not None:
+        yield from read.blocks()
+
+
+def json_rows(labelled: Labelled) -> Iterator[dict[str, Any]]:
+    """The rows of a block as `--json` has them."""
+    (texts, ids), said = labelled
+    for row, one in enumerate(said):
+        own = {} if ids is None else {"id": ids[row].as_py()}
+        yield {**own, "text": texts[row].as_py(), **one.as_dict()}
+
+
+def show(out: Output, labelled: Labelled) -> None:
+    """Print the rows of a block for people."""
+    for row in json_rows(labelled):
+        out.text(f"{row['id']}  {row['text']}" if "id" in row else row["text"])
+        for label, name, score in zip(row["ids"], row["names"], row["scores"], strict=True):
             out.text(f"  {score:.4f}  {label}  {name}")
-        if not ids:
-            out.text("  nothing fits")
-        rows.append({**own, "text": text, "ids": ids, "names": names, "scores": scores})
-    out.result(**named(folders), k=k, tail=wanted, predictions=rows)
+        if not row["ids"]:
+            out.text("  abstained" if row.get("abstained") else "  nothing fits")
 
 
 def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -92,31 +221,8 @@ def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
     return [Path(argument) for argument in arguments[:count]], list(arguments[count:])
 
 
-def is_table(source: Path) -> bool:
-    """Whether a file has columns, by its suffix; others have a text on each line."""
-    from tailwright.data.formats.options import SQLITE, ReadOptions
-    from tailwright.data.formats.row_files import ROW_SUFFIXES, suffix_of
-
-    place, _ = ReadOptions().of_path(str(source))
-    return place.startswith(SQLITE) or suffix_of(Path(place)) in ROW_SUFFIXES
-
-
 def _is_run(argument: str) -> bool:
     try:
         return (Path(argument) / "manifest.json").is_file()
     except (OSError, ValueError):  # a text may be longer than a path can be
         return False
-
-
-def lines_of(source: Path) -> list[str]:
-    """The lines of a file, or of standard input."""
-    try:
-        raw = sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes()
-        return raw.decode().splitlines()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=source) from error
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise InputError(
-            "found bytes that are not UTF-8", expected="UTF-8", path=source, line=line
-        ) from error

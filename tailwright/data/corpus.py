@@ -10,10 +10,9 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import TypeAdapter, ValidationError
 
-from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin, arrow_strings, feed_strings
+from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin, arrow_strings, feed_strings, not_blank
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import quoted
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -62,8 +61,7 @@ class LabelSpace:
     @cached_property
     def has_text(self) -> np.ndarray:
         """(labels,) bool: whether a label has a text that is not blank."""
-        filled = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "")
-        return np.asarray(filled.to_numpy(zero_copy_only=False))
+        return not_blank(self.texts)
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)

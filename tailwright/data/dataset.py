@@ -327,6 +327,16 @@ def arrow_strings(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> pa.Large
     return array
 
 
+def not_blank(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """(texts,) bool: whether a text has anything but white space.
+
+    >>> not_blank(["red hat", " ", ""]).tolist()
+    [True, False, False]
+    """
+    filled = pc.not_equal(pc.utf8_trim_whitespace(arrow_strings(texts)), "")
+    return np.asarray(filled.to_numpy(zero_copy_only=False))
+
+
 def feed_strings(digest: hashlib.blake2b, strings: pa.LargeStringArray) -> None:
     """Put a column of strings into a hash: their lengths, then their bytes."""
     bounds, values = text_buffers(strings)

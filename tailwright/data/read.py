@@ -9,9 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-
-import pyarrow as pa
+from typing import TypeVar
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -25,8 +23,8 @@ from tailwright.data.formats.notes import column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
 from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of
-from tailwright.data.formats.source import SPLIT_NAMES, Folder, NotUtf8Error, unreadable
-from tailwright.data.formats.standins import STANDARD_INPUT, StandIns
+from tailwright.data.formats.source import SPLIT_NAMES, Folder, unreadable
+from tailwright.data.formats.standins import StandIns
 from tailwright.data.formats.token_lines import is_fasttext, read_fasttext, read_texts_labels
 from tailwright.data.formats.vocabulary import read_vocabulary, with_missing
 from tailwright.data.formats.xc import read_xc, read_xc_json, refuse_features, with_exclusions
@@ -78,23 +76,6 @@ def read(
     return replace(corpus, source=_source(place, options), notes=tuple(reading.notes))
 
 
-class TableTexts(NamedTuple):
-    """The texts of a table, their ids if it has some, and what reading has to say."""
-
-    texts: pa.LargeStringArray
-    ids: pa.LargeStringArray | None
-    notes: tuple[str, ...]
-
-
-def read_texts(path: str | Path, *, text: str | Sequence[str] = (), id: str = "") -> TableTexts:
-    """The texts of a table that is to be labelled; labels are not looked for, and nothing is split."""
-    texts = columns_in(text) if isinstance(text, str) else tuple(text)
-    place, options = ReadOptions(texts, id=id).of_path(str(path))
-    reading = _Reading(replace(options, labelled=False))
-    columns = reading.read(place, reading.texts)
-    return TableTexts(columns.texts, columns.ids, tuple(reading.notes))
-
-
 def _source(place: str, options: ReadOptions) -> str:
     """The path by which the same corpus can be read again; empty for standard input, which cannot."""
     if place == STDIN:
@@ -119,34 +100,14 @@ class _Reading:
         with tempfile.TemporaryDirectory(prefix="tailwright-") as scratch:
             stand_ins = StandIns(Path(scratch))
             self.stand_ins = stand_ins.files
-            path = Path(place.removeprefix(SQLITE))
-            if place == STDIN:
-                path = STANDARD_INPUT
-                stand_ins.add_standard_input()
-            found = None
-            while found is None:
-                try:
-                    found = reader(path)
-                except NotUtf8Error as error:  # noqa: PERF203 (once for each such file)
-                    self.notes.clear()
-                    stand_ins.decode(error)
-                except InputError as error:
-                    raise stand_ins.told(error) from error
+
+            def afresh(path: Path) -> Found:
+                self.notes.clear()
+                return reader(path)
+
+            found = stand_ins.read(place, afresh)
             self.notes[:0] = stand_ins.notes
             return found
-
-    def texts(self, path: Path) -> FileColumns:
-        """The rows of a table, whatever their labels."""
-        path = self.stand_ins.get(path, path)
-        try:
-            path.stat()
-        except OSError as error:
-            raise unreadable(path, error) from error
-        columns = read_rows(path, self.options)
-        fields = columns.fields
-        taken = [f"text = {' + '.join(fields.texts)}", *([f"id = {fields.id}"] if fields.id else [])]
-        self.notes.append("; ".join(taken))
-        return columns
 
     def corpus(self, path: Path) -> Corpus:
         """The corpus in a folder or in one file."""

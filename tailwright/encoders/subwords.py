@@ -94,6 +94,13 @@ class SubwordTfIdf:
         of_words = _looked_up(tokens.vocabulary, self.settings.length, lambda piece: numbers.get(piece, -1))
         return self._beside(self.words.transform(texts), tokens, of_words)
 
+    def knows(self, texts: Texts) -> np.ndarray:
+        """(texts,) bool: whether a text has a word or a piece with a column."""
+        known = self.words.knows(texts)
+        others = arrow_strings(texts).filter(pa.array(~known))  # pieces are slower to look up
+        known[~known] = np.diff(self.transform(others).indptr) > 0
+        return known
+
     @property
     def columns(self) -> int:
         return len(self.words.vocabulary) + len(self.pieces)

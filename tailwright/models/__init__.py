@@ -157,6 +157,24 @@ class Model(ABC):
         """
         return self.predict(texts, k)
 
+    def reaching(self, allowed: np.ndarray) -> Model:
+        """Who is asked about texts of which this model names too few of the `allowed` (labels,) bool.
+
+        A model that searches among some labels of a text gives one that searches among all that are allowed,
+        and names no others; any other gives itself, as it has nothing to add.
+        """
+        return self
+
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        """(texts,) bool: whether the model knows anything of a text; what it ranks for others is a guess.
+
+        By default it knows every text that is not blank. A model over words knows none of which it has no
+        word, as far as it can tell.
+        """
+        from tailwright.data.dataset import not_blank  # here, as it is heavy
+
+        return not_blank(texts)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
         """(texts, width) float32 of unit length, or None if the model makes no vectors of texts.
 

@@ -49,6 +49,9 @@ class LabelMatcher(Model):
         blocks = map(self.features.transform, text_blocks(texts, "matching", ROWS_A_BLOCK))
         return TopK.concat([none, *(TopK(*nearest_rows(block, self.labels_by_word, k)) for block in blocks)])
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
+
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
         folder.csr("labels_by_word", self.labels_by_word)

@@ -10,7 +10,7 @@ Where labels have texts, these count in the clusters beside the labels' rows (do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numba
@@ -75,6 +75,7 @@ class Linear(Model):
 
     features: TfIdf
     forest: Forest
+    _reached: tuple[np.ndarray, Linear] | None = None  # what `reaching` gave last, and for which labels
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train, settings = corpus.train, self.settings
@@ -138,6 +139,17 @@ class Linear(Model):
         none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
         blocks = map(self.features.transform, text_blocks(texts, "predicting"))
         return TopK.concat([none, *(self.forest.search(block, k, beam=beam, loss=loss) for block in blocks)])
+
+    def reaching(self, allowed: np.ndarray) -> Linear:
+        if self._reached is None or self._reached[0] is not allowed:  # kept for the next texts
+            forest = self.forest.among(allowed)
+            wider = Linear(replace(self.settings, beam=max(self.settings.beam, forest.inner_slots)))
+            wider.features, wider.forest = self.features, forest
+            self._reached = allowed, wider
+        return self._reached[1]
+
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

@@ -18,7 +18,10 @@ from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, quoted
 from tailwright.evaluation.ranking import TopK, top_k_of_scores
-from tailwright.runs.run import Predictions, Run
+from tailwright.runs.label_choice import Labels
+from tailwright.runs.predicting import Request, Texts
+from tailwright.runs.predictions import Predictions
+from tailwright.runs.run import Run
 from tailwright.runs.tail import Tail, tail_value, top_for_tail
 
 ROWS_A_BLOCK = 4096
@@ -81,32 +84,53 @@ class Ensemble:
         k: int,
         excluded: sparse.csr_array | None = None,
         tail: Tail = 0.0,
+        allowed: np.ndarray | None = None,
     ) -> TopK:
         """The k labels of each text with the largest sums, best first; other arguments as in `Run.top`."""
         wanted = tail_value(self, tail)
         if wanted:
-            return top_for_tail(self, texts, k, excluded, wanted)
+            return top_for_tail(self, texts, k, excluded, wanted, allowed)
         rows = arrow_strings(texts)
         answers = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
             block = rows.slice(start, ROWS_A_BLOCK)
             barred = None if excluded is None else excluded[start : start + len(block)]
-            answers.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred), k))
+            answers.append(top_k_of_scores(self._sums(block, max(self.depth, k), barred, allowed), k))
         return TopK.concat(answers)
 
-    def predict(self, texts: Sequence[str], k: int = 5, tail: Tail = 0.0) -> Predictions:
-        """The k best labels of each text; `tail` as in `Run.top`."""
-        return Predictions.of(self.top(texts, k, tail=tail), self.labels)
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        """(texts,) bool: whether one of its runs knows anything of a text."""
+        return np.logical_or.reduce([run.knows(texts) for run in self.runs])
+
+    def predict(
+        self,
+        texts: Texts,
+        k: int = 5,
+        tail: Tail = 0.0,
+        threshold: float | None = None,
+        only: Labels | None = None,
+        without: Labels | None = None,
+        abstain: float | None = None,
+    ) -> Predictions:
+        """The k best labels of each text, or of the one text; arguments as in `Run.predict`."""
+        request = Request.of(
+            self, k=k, tail=tail, threshold=threshold, only=only, without=without, abstain=abstain
+        )
+        return request.answer(self, texts)
 
     def _sums(
-        self, texts: pa.LargeStringArray, depth: int, excluded: sparse.csr_array | None
+        self,
+        texts: pa.LargeStringArray,
+        depth: int,
+        excluded: sparse.csr_array | None,
+        allowed: np.ndarray | None,
     ) -> sparse.csr_array:
         """(texts, labels) float64: the summed scores of all labels that a run names."""
         # In double precision, as probabilities close to 1 would become equal in single.
         places: list[np.ndarray] = []
         scores: list[np.ndarray] = []
         for run in self.runs:
-            top = run.top(texts, min(depth, max(len(self.labels), 1)), excluded)
+            top = run.top(texts, min(depth, max(len(self.labels), 1)), excluded, allowed=allowed)
             named = top.ids >= 0
             values = run.probabilities(top) if run.gives_probabilities else top.scores.astype(np.float64)
             places.append(np.stack([np.nonzero(named)[0], top.ids[named]]))

@@ -30,6 +30,9 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.runs.label_choice import Ask, Labels, top_among
+from tailwright.runs.predicting import Request, Texts
+from tailwright.runs.predictions import Predictions
 from tailwright.runs.probability import Calibration, probabilities_of
 from tailwright.runs.tail import Tail, tail_value, top_for_tail
 from tailwright.settings import settings_from
@@ -103,28 +106,6 @@ class RunFacts(_Facts):
     tail: TailAdvice | None = None
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """The best labels of each text, best first: user ids, names and scores, one list a text.
-
-    Scores are probabilities if the run is calibrated, else what its model gives.
-    """
-
-    ids: list[list[str]]
-    names: list[list[str]]
-    scores: list[list[float]]
-
-    @staticmethod
-    def of(top: TopK, labels: LabelSpace) -> Predictions:
-        """A ranking in the user's own ids and names."""
-        ranked_labels = [row[row >= 0].tolist() for row in top.ids]
-        return Predictions(
-            [[labels.ids[i].as_py() for i in row] for row in ranked_labels],
-            [[labels.names[i].as_py() for i in row] for row in ranked_labels],
-            [scores[: len(row)].tolist() for row, scores in zip(ranked_labels, top.scores, strict=True)],
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """A fitted model with its labels, and how it came about.
@@ -188,25 +169,63 @@ class Run:
         k: int,
         excluded: sparse.csr_array | None = None,
         tail: Tail = 0.0,
+        allowed: np.ndarray | None = None,
     ) -> TopK:
         """The k best labels of each text as numbers and scores, best first.
 
         `excluded` (texts, labels) are pairs that the caller will take out of the ranking. A `tail` above 0,
-        up to 1, prefers rare labels (`tailwright.runs.tail`); scores are then not in descending order.
+        up to 1, prefers rare labels (`tailwright.runs.tail`); scores are then not in descending order. With
+        `allowed` (labels,) bool, other labels are not ranked.
         """
         wanted = tail_value(self, tail)
         if wanted:
-            return top_for_tail(self, texts, k, excluded, wanted)
-        if excluded is None:
-            return self.model.predict(texts, k)
-        return self.model.predict_besides(texts, k, excluded)
+            return top_for_tail(self, texts, k, excluded, wanted, allowed)
+        if allowed is not None:
+            return self._top_among(arrow_strings(texts), k, excluded, allowed)
+        return _ranked(self.model, texts, k, excluded)
 
-    def predict(self, texts: Sequence[str], k: int = 5, tail: Tail = 0.0) -> Predictions:
-        """The k best labels of each text; `tail` as in `top`."""
-        top = self.top(arrow_strings(texts), k, tail=tail)
-        if self.calibration is not None:
-            top = TopK(top.ids, self.probabilities(top))
-        return Predictions.of(top, self.labels)
+    def _top_among(
+        self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None, allowed: np.ndarray
+    ) -> TopK:
+        """The ranking of the `allowed` labels alone."""
+
+        def asking(model: Model) -> Ask:
+            return lambda rows, depth: _ranked(
+                model, texts.take(pa.array(rows)), depth, None if excluded is None else excluded[rows]
+            )
+
+        def reach() -> Ask | None:
+            other = self.model.reaching(allowed)
+            return None if other is self.model else asking(other)
+
+        return top_among(asking(self.model), len(texts), k, allowed, reach)
+
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        """(texts,) bool: whether its model knows anything of a text."""
+        return self.model.knows(texts)
+
+    def predict(
+        self,
+        texts: Texts,
+        k: int = 5,
+        tail: Tail = 0.0,
+        threshold: float | None = None,
+        only: Labels | None = None,
+        without: Labels | None = None,
+        abstain: float | None = None,
+    ) -> Predictions:
+        """The k best labels of each text, or of the one text; none for a text of which nothing is known.
+
+        `tail` prefers rare labels, as in `top`. Labels with a probability below `threshold` are left out.
+        `only` these labels are ranked, or all `without` those: ids or names. `abstain` marks texts that got
+        no labels because nothing is known of them, or because no label has that probability.
+
+        >>> run.predict("red shoes", k=3, threshold=0.2, without=["sale"])          # doctest: +SKIP
+        """
+        request = Request.of(
+            self, k=k, tail=tail, threshold=threshold, only=only, without=without, abstain=abstain
+        )
+        return request.answer(self, texts)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
@@ -229,6 +248,12 @@ class Run:
             labels.array("counts", self.labels.counts)
             labels.array("augmented_counts", self.augmented_counts)
             self.model.save(folder.sub("model"))
+
+
+def _ranked(
+    model: Model, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
+) -> TopK:
+    return model.predict(texts, k) if excluded is None else model.predict_besides(texts, k, excluded)
 
 
 def load(path: str | Path) -> Run:

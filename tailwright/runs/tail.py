@@ -29,7 +29,7 @@ Tail: TypeAlias = float | Literal["auto"]
 
 
 class Ranks(Protocol):
-    """What the dial needs of a run, or of several that answer together."""
+    """What the dial and `predict` need of a run, or of several that answer together."""
 
     @property
     def name(self) -> str: ...
@@ -42,9 +42,15 @@ class Ranks(Protocol):
     @property
     def recommended_tail(self) -> float | None: ...
     def top(
-        self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None = None
+        self,
+        texts: pa.LargeStringArray | Sequence[str],
+        k: int,
+        excluded: sparse.csr_array | None = None,
+        tail: Tail = 0.0,
+        allowed: np.ndarray | None = None,
     ) -> TopK: ...
     def probabilities(self, top: TopK) -> np.ndarray: ...
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray: ...
 
 
 def tail_value(run: Ranks, tail: Tail) -> float:
@@ -61,11 +67,16 @@ def tail_value(run: Ranks, tail: Tail) -> float:
 
 def check_dial(run: Ranks) -> None:
     """InputError unless the run gives probabilities, and has enough rows for propensities."""
-    if not run.gives_probabilities:
-        found = f"--tail with {run.name}, whose scores are no probabilities"
-        raise InputError(found, expected="a model that gives probabilities or log-odds")
+    require_probabilities(run, "--tail")
     if run.train_rows < 3:
         raise InputError(f"--tail with {run.train_rows} training rows", expected="at least 3")
+
+
+def require_probabilities(run: Ranks, option: str) -> None:
+    """InputError unless the run gives probabilities, which an option needs."""
+    if not run.gives_probabilities:
+        found = f"{option} with {run.name}, whose scores are no probabilities"
+        raise InputError(found, expected="a model that gives probabilities or log-odds")
 
 
 def tail_weights(counts: np.ndarray, rows: int) -> np.ndarray:
@@ -84,8 +95,9 @@ def top_for_tail(
     k: int,
     excluded: sparse.csr_array | None,
     tail: float,
+    allowed: np.ndarray | None = None,
 ) -> TopK:
-    """The k best labels of each text at a `tail` above 0; scores stay those of the model."""
+    """The k best (`allowed`) labels of each text at a `tail` above 0; scores stay those of the model."""
     check_dial(run)
     weights = tail_weights(run.labels.counts, run.train_rows)
     rows, depth = arrow_strings(texts), depth_for(k, len(run.labels))
@@ -93,7 +105,7 @@ def top_for_tail(
     for start in range(0, len(rows), ROWS_A_BLOCK):
         block = rows.slice(start, ROWS_A_BLOCK)
         barred = None if excluded is None else excluded[start : start + len(block)]
-        top = run.top(block, depth, barred)
+        top = run.top(block, depth, barred, allowed=allowed)
         blocks.append(reordered(top, run.probabilities(top), weights, tail, k))
     return TopK.concat(blocks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -130,6 +130,40 @@ class Forest:
                 max(w.shape[1] for w in weights),
             ),
         )
+
+    def among(self, allowed: np.ndarray) -> Forest:
+        """The same trees without all that leads to no `allowed` label (labels,) bool."""
+        nodes = len(self.slot_starts) - 1
+        owner = np.repeat(np.arange(nodes), np.diff(self.slot_starts))  # (slots,) the node of a slot
+        leaf = self.children < 0
+        kept = np.where(leaf, allowed[-1 - np.where(leaf, self.children, -1)], False)
+        below = np.zeros(nodes, dtype=bool)  # whether a node leads to an allowed label
+        while not bool(below[owner[kept]].all()):  # once a level
+            below[owner[kept]] = True
+            kept[~leaf] = below[self.children[~leaf]]
+        # Weights are stored by slot within the node: those of slots that stay move up.
+        node = np.repeat(np.repeat(np.arange(nodes), np.diff(self.pair_starts)), np.diff(self.weights.indptr))
+        starts = _starts(kept)[self.slot_starts]
+        slots = self.slot_starts[node] + self.weights.indices
+        stay = kept[slots]
+        pairs = np.repeat(np.arange(len(self.features)), np.diff(self.weights.indptr))[stay]
+        return replace(
+            self,
+            slot_starts=starts,
+            children=self.children[kept],
+            biases=self.biases[kept],
+            weights=_matrix(
+                self.weights.data[stay],
+                _starts(kept)[slots[stay]] - starts[node[stay]],
+                np.bincount(pairs, minlength=len(self.features)),
+                int(np.diff(starts).max(initial=0)),
+            ),
+        )
+
+    @property
+    def inner_slots(self) -> int:
+        """How many slots hold a node: no beam that wide misses a label."""
+        return int(np.count_nonzero(self.children >= 0))
 
     def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
         """The k best labels of each row of `rows` (rows, columns)."""

@@ -53,6 +53,10 @@ class Fields(NamedTuple):
         optional = [name for name in (self.weight, self.id) if name is not None]
         return *self.texts, self.labels, self.relevance, *optional, *_FIXED, "origin", *ORIGIN_CELLS
 
+    def to_label(self) -> tuple[str, ...]:
+        """The columns of rows that are to be labelled: the text, and the id if there is one."""
+        return self.texts if self.id is None else (*self.texts, self.id)
+
     def is_plain(self) -> bool:
         """Whether all columns have the names that `docs/data.md` gives them, so that none needs a word."""
         plain = (("text",), ("title",), ("content",), ("title", "content"))

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import pyarrow.csv
 from tailwright.data.corpus import Corpus
 from tailwright.data.formats.cell_table import columns_of_cells
 from tailwright.data.formats.cells import URIS, cell_writer
-from tailwright.data.formats.columns import FileColumns, Reference
+from tailwright.data.formats.columns import Fields, FileColumns, Reference
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.senses import fields_of, is_understood
@@ -31,6 +32,7 @@ from tailwright.data.formats.source import (
     base_name,
     empty_file,
     numbered_lines,
+    opened,
     read_bytes,
     refuse_unless_utf8,
 )
@@ -38,18 +40,30 @@ from tailwright.errors import InputError, quoted
 
 _ANNIF = re.compile(rf"[^\t]+\t{URIS}")
 _CHUNK = 1 << 22
+_ROWS = 1 << 16
 _QUOTE = ord('"')
 
 
 def read_delimited(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
+    file, fields = _described(path, options)
+    table, line_of = _read(file, fields.names())
+    return columns_of_cells(table, path, fields, line_of)
+
+
+def delimited_blocks(path: Path, options: ReadOptions, rows: int) -> tuple[Fields, Iterator[pa.Table]]:
+    """(what the columns are; those of the text and the id as strings, so many rows at a time)."""
+    file, fields = _described(path, options)
+    return fields, file.blocks(file.known(fields.to_label()), rows)
+
+
+def _described(path: Path, options: ReadOptions) -> tuple[_DelimitedFile, Fields]:
+    """The file with its header, and what its columns are."""
     if _is_annif(path):
         file = _DelimitedFile(path, "\t", ["text", "labels"], has_header=False)
     else:
         file = _DelimitedFile(path, *_header(path, lambda names: is_understood(names, options, path)))
-    fields = fields_of(file.header, options, path, 1)
-    table, line_of = _read(file, fields.names())
-    return columns_of_cells(table, path, fields, line_of)
+    return file, fields_of(file.header, options, path, 1)
 
 
 def is_table(path: Path, options: ReadOptions) -> bool:
@@ -81,15 +95,12 @@ def read_cells(
 
 def _read(file: _DelimitedFile, names: Sequence[str]) -> tuple[pa.Table, Callable[[int], int]]:
     """(the columns that are in `names`, as strings; a function from a row to its first line)."""
-    known = [name for name in file.header if name in names]
-    repeated = next((name for place, name in enumerate(known) if name in known[:place]), None)
-    if repeated is not None:
-        raise InputError(f"the column {repeated!r} twice", expected="each once", path=file.path, line=1)
+    known = file.known(names)
     table = file.read_quickly(known)
     if table is None:
-        table = file.read_carefully(known)
+        table = pa.concat_tables(file.blocks(known, _ROWS))
     if not len(table):
-        raise InputError("a header without rows", expected="at least one row", path=file.path, line=1)
+        raise file.without_rows()
     return table, lambda row: file.lines[row]
 
 
@@ -137,39 +148,55 @@ class _DelimitedFile:
         except pa.ArrowException:
             return None
 
-    def read_carefully(self, names: list[str]) -> pa.Table:
-        """The same, record by record; an error names its line."""
+    def known(self, names: Sequence[str]) -> list[str]:
+        """The columns of the file that are in `names`; one that is there twice is refused."""
+        known = [name for name in self.header if name in names]
+        repeated = next((name for place, name in enumerate(known) if name in known[:place]), None)
+        if repeated is not None:
+            raise InputError(f"the column {repeated!r} twice", expected="each once", path=self.path, line=1)
+        return known
+
+    def without_rows(self) -> InputError:
+        return InputError("a header without rows", expected="at least one row", path=self.path, line=1)
+
+    def blocks(self, names: list[str], rows: int) -> Iterator[pa.Table]:
+        """The columns record by record, so many rows at a time; an error names its line."""
         places = [self.header.index(name) for name in names]
-        columns: list[list[str]] = [[] for _ in names]
-        for _, record in self.records():
-            for column, place in zip(columns, places, strict=True):
-                column.append(record[place])
-        return pa.table({n: pa.array(c, pa.large_string()) for n, c in zip(names, columns, strict=True)})
+        records, seen = self.records(), False
+        while some := list(islice(records, rows)):
+            seen = True
+            columns = ([record[place] for _, record in some] for place in places)
+            yield pa.table([pa.array(column, pa.large_string()) for column in columns], names=names)
+        if not seen:
+            raise self.without_rows()
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """(line number, cells) of each record after the header; blank lines are skipped."""
         limit = csv.field_size_limit(sys.maxsize)
         end = 0
         try:
-            data = read_bytes(self.path)
-            refuse_unless_utf8(data, self.path)
-            text = io.StringIO(data.decode(), newline="")
-            reader = csv.reader(
-                text,
-                delimiter=self.separator,
-                strict=True,
-                quoting=csv.QUOTE_MINIMAL if self.has_header else csv.QUOTE_NONE,
-            )
-            header_seen = not self.has_header
-            for record in reader:
-                line, end = end + 1, reader.line_num
-                if not record or not header_seen:
-                    header_seen = header_seen or bool(record)
-                    continue
-                if len(record) != len(self.header):
-                    expected = f"{len(self.header)} as in the {'header' if self.has_header else 'first line'}"
-                    raise InputError(f"{len(record)} cells", expected=expected, path=self.path, line=line)
-                yield line, record
+            with opened(self.path) as stream:
+                reader = csv.reader(
+                    io.TextIOWrapper(io.BufferedReader(stream, _CHUNK), "utf-8-sig", newline=""),
+                    delimiter=self.separator,
+                    strict=True,
+                    quoting=csv.QUOTE_MINIMAL if self.has_header else csv.QUOTE_NONE,
+                )
+                header_seen = not self.has_header
+                for record in reader:
+                    line, end = end + 1, reader.line_num
+                    if not record or not header_seen:
+                        header_seen = header_seen or bool(record)
+                        continue
+                    if len(record) != len(self.header):
+                        where = "header" if self.has_header else "first line"
+                        expected = f"{len(self.header)} as in the {where}"
+                        raise InputError(f"{len(record)} cells", expected=expected, path=self.path, line=line)
+                    yield line, record
+        except UnicodeDecodeError:
+            for _ in numbered_lines(self.path):  # raises at the line
+                pass
+            raise
         except csv.Error as error:
             problem = f"a wrongly quoted cell ({error})"
             expected = "closed quotes, and quotes inside a cell doubled"
@@ -209,10 +236,10 @@ def write_delimited(corpus: Corpus, folder: Path, suffix: str) -> tuple[str, ...
     label_cell = cell_writer(corpus, references)
     for split, data in corpus.splits().items():
         rows = (_flat(row, label_cell) for row in rows_of(data, references))
-        _write_records(folder / f"{split}{suffix}", rows, separator)
+        write_records(folder / f"{split}{suffix}", rows, separator)
     if len(corpus.labels):
         rows = ({name: str(value) for name, value in row.items()} for row in label_rows(corpus))
-        _write_records(folder / f"labels{suffix}", rows, separator)
+        write_records(folder / f"labels{suffix}", rows, separator)
     return ()
 
 
@@ -231,7 +258,7 @@ def _flat(row: dict[str, Any], label_cell: Callable[[list[Reference]], str]) -> 
     return cells
 
 
-def _write_records(path: Path, rows: Iterator[dict[str, str]], separator: str) -> None:
+def write_records(path: Path, rows: Iterator[dict[str, str]], separator: str) -> None:
     """Write a header and the cells of each row; all rows have the same fields."""
     special = re.compile(f'[{separator}"\r\n]')
 

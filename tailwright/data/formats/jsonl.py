@@ -63,6 +63,24 @@ def read_carefully(path: Path, fields: Fields) -> FileColumns:
     return builder.build()
 
 
+def jsonl_blocks(path: Path, options: ReadOptions, rows: int) -> tuple[Fields, Iterator[FileColumns]]:
+    """(what the fields are; the rows with their texts and ids alone, so many at a time)."""
+    line, names = _first_names(path)
+    fields = fields_of(names, options, path, line)
+    return fields, _blocks(path, fields, rows)
+
+
+def _blocks(path: Path, fields: Fields, rows: int) -> Iterator[FileColumns]:
+    read, kept = objects(path), fields.to_label()
+    while some := list(islice(read, rows)):
+        builder = RowBuilder(path, fields)
+        for line, row in some:
+            # What is no row, or has a field twice, is for the builder to refuse.
+            plain = type(row) is dict
+            builder.add({name: row.get(name) for name in kept} if plain else row, line)
+        yield builder.build()
+
+
 def objects(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number, value) of each line that is not blank, or of each row of a document."""
     if _is_document(path):

@@ -13,12 +13,12 @@ from scipy import sparse
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
-from tailwright.data.formats.columns import FileColumns
+from tailwright.data.formats.columns import Fields, FileColumns
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
 from tailwright.data.formats.senses import fields_of
 from tailwright.data.formats.source import empty_file, unreadable
-from tailwright.data.formats.table import checked_table, columns_of
+from tailwright.data.formats.table import checked_table, columns_of, no_rows
 from tailwright.errors import InputError
 
 
@@ -29,6 +29,22 @@ def read_parquet(path: Path, options: ReadOptions) -> FileColumns:
         fields = fields_of(names, options, path)
         table = checked_table(file.read(columns=[name for name in names if name in fields.names()]), path)
     return columns_of(table, path, fields)
+
+
+def parquet_blocks(path: Path, options: ReadOptions, rows: int) -> tuple[Fields, int, Iterator[pa.Table]]:
+    """(what the columns are; how many rows there are; the text and the id, so many rows at a time)."""
+    with _opened(path) as file:
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    fields = fields_of(names, options, path)
+    if not count:
+        raise no_rows(path)
+    return fields, count, _blocks(path, [name for name in names if name in fields.to_label()], rows)
+
+
+def _blocks(path: Path, names: list[str], rows: int) -> Iterator[pa.Table]:
+    with _opened(path) as file:
+        for batch in file.iter_batches(rows, columns=names):
+            yield checked_table(pa.Table.from_batches([batch]), path)
 
 
 def read_table(path: Path, names: tuple[str, ...]) -> pa.Table:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from tailwright.data.formats.options import SQLITE, STDIN
 from tailwright.data.formats.source import NotUtf8Error, base_name, opened
 from tailwright.errors import InputError
+
+Found = TypeVar("Found")
 
 STANDARD_INPUT = Path("standard input")
 _MARKS = {
@@ -45,6 +50,20 @@ class StandIns:
 
     def of(self, path: Path) -> Path:
         return self.files.get(path, path)
+
+    def read(self, place: str, reader: Callable[[Path], Found]) -> Found:
+        """What a reader finds at a place; files that are not UTF-8 are read again by their stand-ins."""
+        path = Path(place.removeprefix(SQLITE))
+        if place == STDIN:
+            path = STANDARD_INPUT
+            self.add_standard_input()
+        while True:
+            try:
+                return reader(path)
+            except NotUtf8Error as error:  # noqa: PERF203 (once for each such file)
+                self.decode(error)
+            except InputError as error:
+                raise self.told(error) from error
 
     def add_standard_input(self) -> Path:
         """Read all of standard input; the suffix of its stand-in is told by what it begins with."""

@@ -46,8 +46,12 @@ def checked_table(table: pa.Table, path: Path) -> pa.Table:
     except pa.ArrowInvalid as error:
         raise InputError(f"damaged data ({error})", expected="UTF-8 strings", path=path) from error
     if not len(table):
-        raise InputError("no rows", expected="at least one row", path=path)
+        raise no_rows(path)
     return table
+
+
+def no_rows(path: Path) -> InputError:
+    return InputError("no rows", expected="at least one row", path=path)
 
 
 def columns_of(table: pa.Table, path: Path, fields: Fields) -> FileColumns:

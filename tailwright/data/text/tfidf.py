@@ -17,7 +17,7 @@ from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
-from tailwright.data.text.words import Texts, Tokens, WordTable, tokenise, word_counts
+from tailwright.data.text.words import Texts, Tokens, WordTable, has_known_word, tokenise, word_counts
 from tailwright.kernels.tfidf import weigh_rows
 from tailwright.settings import Settings, setting
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -75,6 +75,10 @@ class TfIdf:
     def transform(self, texts: Texts, *, threads: int | None = None) -> sparse.csr_array:
         """(texts, columns) CSR float32 with sorted indices; a text without a known word is an empty row."""
         return self._weighted(tokenise(texts, self._table, threads=threads), threads)
+
+    def knows(self, texts: Texts) -> np.ndarray:
+        """(texts,) bool: whether a text has a word with a column."""
+        return has_known_word(tokenise(texts, self._table))
 
     def save(self, folder: FolderWriter) -> None:
         folder.json("tfidf.json", asdict(self.settings))

@@ -107,6 +107,16 @@ def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int 
     return Tokens(joined(ids), row_offsets(ends), vocabulary.vocabulary)
 
 
+def has_known_word(tokens: Tokens) -> np.ndarray:
+    """(texts,) bool: whether a text has a word of the vocabulary.
+
+    >>> has_known_word(tokenise(["a red hat", "unseen", ""], WordTable(["hat", "red"]))).tolist()
+    [True, False, False]
+    """
+    known = np.concatenate([np.zeros(1, np.int64), np.cumsum(tokens.ids >= 0)])
+    return np.asarray(np.diff(known[tokens.offsets]) > 0)
+
+
 def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(texts with each word, occurrences of each word), both int64, in the order of the vocabulary."""
     words = len(tokens.vocabulary)

@@ -113,6 +113,9 @@ class Astec(Model):
             start += len(bags)
         return TopK.concat(rankings)
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         """The vectors that shortlists are found by; those of several learners stand side by side."""
         blocks = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]

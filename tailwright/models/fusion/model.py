@@ -131,6 +131,9 @@ class Fusion(Model):
             blocks.append(_filled(_best(candidates, log_odds, k), tops))
         return TopK.concat(blocks)
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return np.logical_or.reduce([part.knows(texts) for part in self.parts])
+
     def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
         """The k best labels of each text by each part."""
         if excluded is None:

@@ -78,6 +78,9 @@ class BeamModel(Model):
                 rankings.append(mean_probabilities(of_learners, len(self.learners[0].head.cluster_of), k))
         return TopK.concat(rankings)
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         """The sums of the word vectors that labels are scored with; those of learners stand side by side."""
         blocks = [np.empty((0, self.settings.width * len(self.learners)), dtype=np.float32)]

@@ -199,15 +199,22 @@ class TokenModel(Model):
             top_k = self.network.top_k
             return ranked(tokens.lengths, lambda places: top_k(tokens.batch(places), k), k, advance)
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self._knows(self.texts.tokens(arrow_strings(texts)))
+
+    def _knows(self, tokens: TokenRows) -> np.ndarray:
+        """(texts,) bool: whether a text has a token that says anything of it."""
+        # Tokens that an empty text has too, special or unknown ones, say nothing of a text.
+        silent = np.isin(tokens.ids, self.texts.tokens(arrow_strings([""])).ids)
+        return np.asarray(~np.logical_and.reduceat(silent, tokens.offsets[:-1]))
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray | None:
         with torch_threads():
             tokens = self.texts.tokens(arrow_strings(texts))
             vectors = self.network.vectors(tokens)
         if vectors is None:
             return None
-        # Tokens that an empty text has too, special or unknown ones, say nothing of a text.
-        silent = np.isin(tokens.ids, self.texts.tokens(arrow_strings([""])).ids)
-        vectors[np.logical_and.reduceat(silent, tokens.offsets[:-1])] = 0
+        vectors[~self._knows(tokens)] = 0
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: np.ndarray = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
         return unit

@@ -73,6 +73,9 @@ class Twin(Model):
         tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         return TopK.concat([*tops, *(self.vectors.nearest(bags, k) for bags in self._read(texts))])
 
+    def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
+        return self.features.knows(texts)
+
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         none = np.empty((0, self.settings.width), np.float32)
         return np.concatenate([none, *(self.vectors.of_texts(bags) for bags in self._read(texts))])

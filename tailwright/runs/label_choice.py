@@ -1,0 +1,111 @@
+"""Which labels a request allows (`--only`, `--not`), and a ranking among these alone.
+
+A model ranks all labels. To rank some of them it is asked for more and more of its best labels, until enough
+of these are allowed ones or it names no more, so the outcome is that of its whole ranking without the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from tailwright.data.corpus import LabelSpace
+from tailwright.data.formats.columns import positions
+from tailwright.data.formats.labels import read_labels
+from tailwright.data.formats.row_files import suffix_of
+from tailwright.data.formats.source import LABEL_SUFFIXES, numbered_lines
+from tailwright.errors import InputError
+from tailwright.evaluation.ranking import PADDING, TopK
+from tailwright.labels.lookup import LabelLookup
+
+Labels: TypeAlias = str | int | Iterable[str | int]
+Ask: TypeAlias = Callable[[np.ndarray, int], TopK]
+
+_TABLES = set(LABEL_SUFFIXES) - {".txt"}
+DEEPER = 8  # times as many labels are asked for, in the first place and in each further one
+PAIRS_AT_ONCE = 1 << 22  # of text and label that a model ranks; more texts wait
+
+
+def allowed_labels(labels: LabelSpace, only: Labels | None, without: Labels | None) -> np.ndarray | None:
+    """(labels,) bool: `only` those, `without` those; None if all are allowed.
+
+    Both have ids or names. A label that there is not, and a choice that leaves none, is an InputError.
+    """
+    if only is None and without is None:
+        return None
+    lookup = LabelLookup(labels)
+    allowed = np.full(len(labels), only is None)
+    for chosen, value in ((only, True), (without, False)):
+        for label in [] if chosen is None else [chosen] if isinstance(chosen, str | int) else chosen:
+            allowed[lookup.column_of(str(label))] = value
+    if not allowed.any():
+        raise InputError("a choice of labels that leaves none", expected="at least one label")
+    return allowed
+
+
+def listed_labels(values: Iterable[str], labels: LabelSpace) -> list[str]:
+    """The labels that `--only` and `--not` list: each value is a label, a file, or labels between commas."""
+    lookup = LabelLookup(labels)
+    found: list[str] = []
+    for value in values:
+        if value in lookup:
+            found.append(value)
+        elif Path(value).is_file():
+            found += _labels_in(Path(value), lookup)
+        else:
+            found += [label.strip() for label in value.split(",") if label.strip()]
+    return found
+
+
+def _labels_in(path: Path, lookup: LabelLookup) -> list[str]:
+    """The labels of a file: a labels table, or one on each line."""
+    if suffix_of(path) not in _TABLES:
+        return [text.strip() for _, text in numbered_lines(path) if text.strip()]
+    space = read_labels(path).space
+    names: list[str] = space.names.to_pylist()
+    # A table without ids has positions instead, which say nothing of the labels of a run.
+    named = space.ids.equals(positions(len(space))) and all(name in lookup for name in names)
+    return names if named else space.ids.to_pylist()
+
+
+def top_among(ask: Ask, rows: int, k: int, allowed: np.ndarray, reach: Callable[[], Ask | None]) -> TopK:
+    """The k best of the `allowed` labels of each of so many texts; scores stay what they are.
+
+    `ask(texts, depth)` gives the `depth` best labels of texts, which it gets by their numbers. Texts of which
+    too few allowed labels are named in the end are put to what `reach()` gives, if it gives any.
+    """
+    labels, wanted = len(allowed), min(k, int(np.count_nonzero(allowed)))
+    ids = np.full((rows, k), PADDING, dtype=np.int32)
+    scores = np.full((rows, k), -math.inf, dtype=np.float32)
+
+    def filled(ask: Ask, waiting: np.ndarray, depth: int) -> np.ndarray:
+        """Fill the rows of texts; gives those that lack labels, and of which more can be named."""
+        lacking = [waiting[:0]]
+        at_once = max(1, PAIRS_AT_ONCE // depth)
+        for start in range(0, len(waiting), at_once):
+            texts = waiting[start : start + at_once]
+            top = ask(texts, depth)
+            kept = (top.ids >= 0) & allowed[top.ids]  # (texts, depth)
+            order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
+            found, width = np.take_along_axis(kept, order, axis=1), order.shape[1]
+            ids[texts, :width] = np.where(found, np.take_along_axis(top.ids, order, axis=1), PADDING)
+            scores[texts, :width] = np.where(found, np.take_along_axis(top.scores, order, axis=1), -math.inf)
+            lacking.append(texts[(top.ids[:, -1] >= 0) & (kept.sum(axis=1) < wanted)])
+        return np.concatenate(lacking)
+
+    # So many are always enough, and if few labels are left out there is no need to try fewer.
+    depth, waiting = min(labels, k + labels - int(np.count_nonzero(allowed)), DEEPER * k), np.arange(rows)
+    while len(waiting):
+        waiting = filled(ask, waiting, depth)
+        if depth == labels:
+            break
+        depth = min(labels, DEEPER * depth)
+    short = np.flatnonzero((ids >= 0).sum(axis=1) < wanted)
+    further = reach() if len(short) else None
+    if further is not None:
+        filled(further, short, wanted)
+    return TopK(ids, scores)
