@@ -38,7 +38,7 @@ def rows_to_judge(labels: LabelSpace, data: Dataset | Source, seed: int, reading
         raise InputError("found no test rows", expected=expected, path=corpus.source or None)
     if corpus.labels.ids.equals(labels.ids):
         return rows
-    columns = _columns_in(labels, corpus.labels)
+    columns = columns_in(labels, corpus.labels)
     unknown = columns[rows.targets.indices] == BLANK
     if unknown.any():
         first = int(np.flatnonzero(unknown)[0])
@@ -49,11 +49,11 @@ def rows_to_judge(labels: LabelSpace, data: Dataset | Source, seed: int, reading
         if reading.get("strict"):
             raise InputError(found, expected=f"some of its {len(labels):,} labels")
         log.warning("%s: left out of %s pairs", found, f"{np.count_nonzero(unknown):,}")
-    pairs = {name: _over(getattr(rows, name), columns, len(labels)) for name in PAIR_COLUMNS}
+    pairs = {name: over_columns(getattr(rows, name), columns, len(labels)) for name in PAIR_COLUMNS}
     return replace(rows, label_weights=None, **pairs)  # these count in training alone
 
 
-def _columns_in(labels: LabelSpace, given: LabelSpace) -> np.ndarray:
+def columns_in(labels: LabelSpace, given: LabelSpace) -> np.ndarray:
     """(given labels,) the column of the label of the same name, or else of the same id; `BLANK` for none."""
     index, by_id = LabelIndex(labels), labels.index_of_id
     found = [index.column_of(name) for name in given.names.to_pylist()]
@@ -64,7 +64,7 @@ def _columns_in(labels: LabelSpace, given: LabelSpace) -> np.ndarray:
     return np.array(columns, dtype=np.int64)
 
 
-def _over(pairs: sparse.csr_array, columns: np.ndarray, labels: int) -> sparse.csr_array:
+def over_columns(pairs: sparse.csr_array, columns: np.ndarray, labels: int) -> sparse.csr_array:
     """(rows, labels): the same pairs with each label in its column; those without one are left out."""
     moved = columns[pairs.indices]
     kept, offsets, _ = once(moved, row_ids(pairs), pairs.data, pairs.shape[0])
