@@ -236,9 +236,10 @@ def _name(value: Any) -> str:
 
 
 def _weights(given: Sequence[float], rows: int) -> np.ndarray:
-    """(rows,) float32"""
+    """(rows,) float32; what is wrong is a ValueError, which scikit-learn expects here."""
     weights = np.asarray(given, dtype=np.float32)
     if weights.shape != (rows,) or not bool(np.all(np.isfinite(weights) & (weights >= 0))):
-        found = f"found sample_weight of shape {weights.shape}"
-        raise InputError(found, expected=f"{rows:,} numbers of at least 0")
+        raise ValueError(f"sample_weight of shape {weights.shape}, expected {rows:,} numbers of at least 0")
+    if not weights.any():
+        raise ValueError("sample_weight is all zero, expected at least one row that counts")
     return weights
