@@ -33,6 +33,7 @@ from tailwright.runs.training import train
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted
 except ModuleNotFoundError as error:
     raise MissingExtraError("scikit-learn", "sklearn") from error
@@ -128,10 +129,16 @@ class TailwrightClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return chosen if self.form_ == "sparse" else chosen.toarray()
 
     def predict_proba(self, X: Sequence[str]) -> sparse.csr_array:
-        """(texts, labels) sparse: the probability of each label, 0 for those beyond the `depth` best."""
+        """(texts, labels) sparse: the probability of each label, 0 for those beyond the `depth` best.
+
+        Where `y` has one label a text, the probabilities of a text sum to 1.
+        """
         check_is_fitted(self, "run_")
         top = self._top(X, self.depth)
-        return self._matrix(top.ids, self._probabilities(top), top.ids >= 0)
+        said = self._probabilities(top)
+        if self.form_ == "one":
+            said /= np.maximum(said.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        return self._matrix(top.ids, said, top.ids >= 0)
 
     def score(self, X: Sequence[str], y: Any, sample_weight: Sequence[float] | None = None) -> float:
         """Micro-averaged F1 of `predict`, which is the accuracy if `y` has one label a text.
@@ -161,6 +168,7 @@ class TailwrightClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise InputError(f"found y in the form {form}", expected=f"{self.form_}, as in fit")
         if form != "one":
             return corpus_of(X, 0, {"labels": y, "label_texts": label_texts})
+        check_classification_targets(y)
         values = np.unique(np.asarray(y)).tolist()
         silent = {_name(value): "" for value in values if not isinstance(value, str)}
         reading: ReadArguments = {

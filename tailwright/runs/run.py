@@ -108,6 +108,12 @@ class Predictions:
     """The best labels of each text, best first: user ids, names and scores, one list a text.
 
     Scores are probabilities if the run is calibrated, else what its model gives.
+
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> best = run.predict(["blue shoes", "nothing"])
+    >>> best.names, [len(scores) for scores in best.scores]
+    ([['shoes'], []], [1, 0])
     """
 
     ids: list[list[str]]
@@ -130,6 +136,13 @@ class Run:
     """A fitted model with its labels, and how it came about.
 
     `augmented_counts` (labels,) float64 are label counts with the weighted soft targets of made rows.
+
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> run.name, run.train_rows, run.labels.names.to_pylist()
+    ('label-matcher', 2, ['hats', 'shoes'])
+    >>> run.predict(["blue shoes"], k=1).names
+    [['shoes']]
     """
 
     model: Model
@@ -232,7 +245,16 @@ class Run:
 
 
 def load(path: str | Path) -> Run:
-    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
+    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed.
+
+    >>> import tempfile
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     run.save(Path(parent) / "run")
+    ...     load(Path(parent) / "run").predict(["blue shoes"], k=1).names
+    [['shoes']]
+    """
     folder = open_folder(path, kind="run")
     facts = _facts(folder)
     stored = folder.sub("labels")
