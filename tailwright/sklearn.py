@@ -180,13 +180,12 @@ class TailwrightClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _classes(self, y: Any) -> np.ndarray:
         """(labels,) what `predict` calls each label."""
-        names = self.run_.labels.names.to_pylist()
         if self.form_ in ("sparse", "dense"):
-            return np.arange(len(names))
+            return np.arange(len(self.run_.labels))
         if self.form_ == "one":
             return np.unique(np.asarray(y))
-        by_name = {str(label): label for row in y if row is not None for label in row}
-        return np.array([by_name.get(name, name) for name in names])
+        by_id = {str(label): label for row in y if np.iterable(row) for label in row}
+        return np.array([by_id.get(label, label) for label in self.run_.labels.ids.to_pylist()])
 
     def _top(self, X: Sequence[str], k: int) -> TopK:
         texts = corpus_of(X, 0, {"labels": [[]] * len(X)}).train.texts
@@ -208,6 +207,9 @@ class TailwrightClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """(texts, labels) of ones at the labels that `threshold` and `k` leave."""
         if self.threshold is None and self.k is None:
             raise InputError("found neither threshold nor k", expected="at least one of them")
+        if (self.k is not None and self.k < 1) or not 0 <= (self.threshold or 0) <= 1:
+            found = f"found threshold {self.threshold} and k {self.k}"
+            raise InputError(found, expected="a threshold in [0, 1], and k of at least 1")
         top = self._top(X, self.depth if self.k is None else self.k)
         kept = top.ids >= 0
         if self.threshold is not None:
@@ -226,6 +228,8 @@ def _form_of(y: Any) -> Form:
     """How labels were given."""
     if y is None:
         raise ValueError("TailwrightClassifier requires y to be passed, but the target y is None")
+    if hasattr(y, "columns"):
+        raise InputError(f"found a {type(y).__name__} for y", expected="its matrix, as y.to_numpy() gives it")
     if sparse.issparse(y):
         return "sparse"
     if isinstance(y, np.ndarray) and y.ndim == 2:

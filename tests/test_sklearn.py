@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -36,7 +37,8 @@ def by_lists() -> TailwrightClassifier:
 def test_lists_in_lists_out(by_lists):
     assert by_lists.predict(TEXTS[:4]) == LISTS[:4]
     assert by_lists.classes_.tolist() == ["hats", "shoes", "winter"]
-    assert linear().fit(TEXTS, [[30, 4], [5], [4], [5]] * 3).predict(TEXTS[1:3]) == [[5], [4]]
+    numbered = linear(label_texts={4: "shoes"}).fit(TEXTS, [[30, 4], [5], [4], [5]] * 3)
+    assert numbered.predict(TEXTS[1:3]) == [[5], [4]]
 
 
 def test_a_matrix_gives_the_same_labels_as_a_matrix_of_its_kind(by_lists):
@@ -45,6 +47,8 @@ def test_a_matrix_gives_the_same_labels_as_a_matrix_of_its_kind(by_lists):
     assert sparse.issparse(predicted)
     assert [list(row) for row in BINARIZER.inverse_transform(predicted)] == by_lists.predict(TEXTS)
     assert fitted.classes_.tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match="found a DataFrame for y, expected its matrix"):
+        linear().fit(TEXTS, pd.DataFrame(MATRIX.toarray()))
     dense = linear().fit(TEXTS, MATRIX.toarray()).predict(TEXTS)
     np.testing.assert_array_equal(dense, predicted.toarray())
 
@@ -76,6 +80,9 @@ def test_threshold_and_k_decide_what_is_predicted(by_lists):
     assert {len(labels) for labels in by_lists.predict(TEXTS)} == {2}
     by_lists.set_params(threshold=None, k=None)
     with pytest.raises(InputError, match="found neither threshold nor k"):
+        by_lists.predict(TEXTS)
+    by_lists.set_params(threshold=1.5)
+    with pytest.raises(InputError, match=r"found threshold 1.5 and k None, expected a threshold in \[0, 1\]"):
         by_lists.predict(TEXTS)
     by_lists.set_params(threshold=0.5)
 

@@ -74,21 +74,21 @@ def as_pair(data: Source, labels: str | RowLabels) -> tuple[Source, str | RowLab
     is_pair = isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
     if not is_pair:
         return data, labels
-    if not _is_name(labels) or labels:
+    if not isinstance(labels, str) or labels:
         raise InputError("found a pair of texts and labels, and also labels=", expected="one of the two")
     return data[0], data[1]
 
 
 def held_rows(data: Source, labels: str | RowLabels, options: ReadOptions) -> HeldRows:
     """The rows of texts with their labels, of a table, or of tables by split."""
-    if _is_name(labels):
+    if isinstance(labels, str):
         options = replace(options, labels=labels)
         return HeldRows(_tables(data, options), options)
     if _is_table(data) or isinstance(data, Mapping):
         raise InputError("found a table, and labels of its rows", expected="labels= with a column's name")
     texts = _listed(data, "texts")
     if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
-        columns, width = _with_matrix(texts, labels)
+        columns, width = _with_matrix(texts, labels, options)
         return HeldRows({"train": columns}, options, width)
     rows = _listed(labels, "labels")
     _refuse_lengths(len(texts), len(rows))
@@ -109,10 +109,6 @@ def errors_of_rows() -> Iterator[None]:
         places = [] if error.path == _ROWS else [str(error.path)]
         places += [] if error.line is None else [f"row {error.line - 1}"]
         raise InputError(error.found, expected=error.expected, path=", ".join(places) or None) from error
-
-
-def _is_name(labels: str | RowLabels) -> bool:
-    return isinstance(labels, str)
 
 
 def _is_table(data: Source) -> bool:
@@ -196,7 +192,7 @@ def _plain(value: Any) -> Any:
     return None if type(value).__name__ in ("NAType", "NaTType") else value
 
 
-def _with_matrix(texts: Sequence[Any], labels: RowLabels) -> tuple[FileColumns, int]:
+def _with_matrix(texts: Sequence[Any], labels: RowLabels, options: ReadOptions) -> tuple[FileColumns, int]:
     """(the rows, the number of labels) of texts and a matrix (texts, labels) of values, 0 for no label."""
     if labels.dtype.kind not in "biuf":
         raise InputError(f"found a matrix of labels of type {labels.dtype}", expected="numbers in [0, 1]")
@@ -204,7 +200,7 @@ def _with_matrix(texts: Sequence[Any], labels: RowLabels) -> tuple[FileColumns, 
     _refuse_lengths(len(texts), matrix.shape[0])
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    columns = _columns({"text": texts, "labels": [[]] * len(texts)}, ReadOptions(), _ROWS)
+    columns = _columns({"text": texts, "labels": [[]] * len(texts)}, options, _ROWS)
     offsets = matrix.indptr.astype(np.int64)
     references = References(offsets, matrix.indices.astype(np.int64))
     values = Numbers(offsets, matrix.data.astype(np.float64))

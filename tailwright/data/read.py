@@ -218,6 +218,9 @@ class _Reading:
         return self._parted(self._read_file(path))
 
     def _read_folder(self, folder: Folder) -> Corpus:
+        if self.given and folder.has("trn.json", "tst.json", "trn_X_Y.txt", "tst_X_Y.txt"):
+            expected = "neither, as the folder has labels of its own"
+            raise InputError("label_names or label_texts", expected=expected, path=folder.path)
         if folder.has("trn.json", "tst.json"):
             files, index = read_xc_json(folder, self.options)
             return Corpus.of_splits(index.space, with_exclusions(folder, self._datasets(files, index)))
@@ -300,7 +303,7 @@ class _Reading:
     ) -> tuple[LabelsFile, LabelIndex]:
         """The labels that the caller gives, of the vocabulary, of the labels file, or of the rows."""
         sources = {
-            "label_names or label_texts": self.given.names or self.given.texts,
+            "label_names or label_texts" if self.given.width is None else "a matrix of labels": self.given,
             "--vocabulary": self.options.vocabulary,
             beside.name if beside is not None else "": beside,
         }

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from format_samples import put
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -185,6 +185,18 @@ def test_label_texts_are_a_vocabulary_to_which_labels_of_rows_are_added():
     assert refused.startswith("row 1: unknown label 'hats', expected a name or an id in the labels")
 
 
+def test_label_texts_go_with_a_file_too_but_not_with_labels_that_lie_beside_it(tmp_path):
+    put(tmp_path / "train.csv", "text,labels\nred shoes,shoes\nwool hat,hats\n")
+    corpus = tw.read(tmp_path, label_texts={"shoes": "boots", "hats": "caps"})
+    assert corpus.labels.texts.to_pylist() == ["boots", "caps"]
+    assert corpus.source == ""  # the path alone would not give the same corpus again
+    put(tmp_path / "labels.csv", "name\nshoes\nhats\n")
+    refused = told(tmp_path, label_texts={"shoes": "boots"})
+    assert refused == f"{tmp_path}: labels.csv and label_names or label_texts, expected one of them"
+    put(tmp_path / "xc" / "trn_X_Y.txt", "1 1\n0:1\n")
+    assert "expected neither, as the folder has labels" in told(tmp_path / "xc", label_names=["a"])
+
+
 def test_label_names_are_all_labels_in_order():
     corpus = tw.read(TEXTS, LISTS, label_names=["winter", "bags", "shoes", "hats"], label_texts={"bags": "b"})
     assert corpus.labels.counts.tolist() == [1, 0, 1, 2]
@@ -194,6 +206,9 @@ def test_label_names_are_all_labels_in_order():
     ]
     line = "found 2 label_names for a matrix of 3 labels, expected as many"
     assert told(TEXTS, np.eye(3), label_names=["a", "b"]) == line
+    beside = "--vocabulary and a matrix of labels, expected one of them"
+    assert told(TEXTS, np.eye(3), vocabulary="labels.csv") == beside
+    assert told(TEXTS, np.eye(3), id="sku") == "no column 'sku', expected one of text, labels"
     assert told(TEXTS, LISTS, label_names=["a", "a"]) == "label_names has 'a' twice, expected each name once"
     assert told(TEXTS, np.eye(3), label_texts={3: "x"}).startswith("label_texts has label id 3")
     assert told(TEXTS, LISTS, label_texts={"a": 1}).startswith("label_texts of 'a' is 1, expected a string")
@@ -207,6 +222,7 @@ def test_a_matrix_without_names_has_numbered_labels_and_stays_as_it_is():
     assert (matrix.nnz, corpus.train.targets.nnz) == (3, 2)
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.text("ab ", max_size=4), st.dictionaries(st.sampled_from("xyz"), st.floats(0.01, 1))),
