@@ -1,6 +1,9 @@
 """Tailwright: extreme multi-label text classifiers that get the rare labels right.
 
 >>> import tailwright as tw
+>>> run = tw.train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="linear")
+>>> run.predict(["blue shoes"], k=1).names
+[['shoes']]
 >>> corpus = tw.read("data/")        # doctest: +SKIP
 >>> run = tw.load("run/")            # doctest: +SKIP
 

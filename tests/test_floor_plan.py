@@ -21,7 +21,7 @@ FLOORS = [
     ("cli",),
     ("checks",),
     ("study",),
-    ("serving",),
+    ("serving", "sklearn"),
     ("runs",),
     ("models",),
     ("augmentation",),

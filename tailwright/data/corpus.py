@@ -24,7 +24,12 @@ _METHODS = TypeAdapter(dict[Literal["train", "valid", "test"], list[str]])
 
 @dataclass(frozen=True, eq=False)
 class LabelSpace:
-    """The labels, in column order; `counts` are the original training rows that carry a label."""
+    """The labels, in column order; `counts` are the original training rows that carry a label.
+
+    >>> labels = LabelSpace(["A7", "B2"], names=["shoes", "hats"])
+    >>> len(labels), labels.index_of_id["B2"], labels.texts.to_pylist()
+    (2, 1, ['shoes', 'hats'])
+    """
 
     ids: pa.LargeStringArray  # the user's own id of a label, as text, unique
     names: pa.LargeStringArray = field(default=None)  # shown to people; files may refer to a label by it
@@ -64,6 +69,7 @@ class LabelSpace:
         return not_blank(self.texts)
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
+        """The same labels with other counts."""
         return replace(self, counts=counts)
 
     def same_as(self, other: LabelSpace) -> bool:
@@ -79,6 +85,13 @@ class Corpus:
     `source` is where it was read from, empty if it was not; `notes` are what reading took, left and mended, a
     line each; `fraction` is the share of the training rows that `sample` left. They say how the corpus came
     about and are no part of the data.
+
+    >>> corpus = corpus_from_lists(["red shoes", "wool hat", "straw hat"], [[1], [0], [0]], ["hats", "shoes"])
+    >>> corpus.labels.counts.tolist(), list(corpus.splits())
+    ([2, 1], ['train'])
+    >>> held_out = corpus.split(valid=0.4)
+    >>> len(held_out.train), len(held_out.valid)
+    (1, 2)
     """
 
     train: Dataset

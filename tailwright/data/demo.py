@@ -60,6 +60,8 @@ def demo_corpus(size: int | None = None, seed: int = 0) -> Corpus:
 
     The seed draws the split (80 % of the rows for training) and the rows of a small corpus. Texts, label ids
     and label names are the same in corpora of all sizes. Needs WordNet: `tailwright[wordnet]`.
+
+    >>> corpus = demo_corpus(2000)    # doctest: +SKIP
     """
     if size is not None and size < SMALLEST:
         raise InputError(f"a demo corpus of {size} rows", expected=f"a size of at least {SMALLEST}")

@@ -70,7 +70,13 @@ class CorpusReport:
 
 
 def inspect(corpus: Corpus) -> CorpusReport:
-    """Count everything; a few passes over columns, no copy of the texts."""
+    """Count everything; a few passes over columns, no copy of the texts.
+
+    >>> from tailwright.data.corpus import corpus_from_lists
+    >>> report = inspect(corpus_from_lists(["red shoes", "wool hat"], [[1], [0, 1]], ["hats", "shoes"]))
+    >>> report.splits["train"].labels_a_row, report.labels.with_1_row
+    (1.5, 1)
+    """
     counts = corpus.labels.counts
     unseen, mass, shared = 0, 0.0, 0
     if corpus.test is not None:

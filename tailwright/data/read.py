@@ -1,4 +1,5 @@
-"""`read`: a corpus from a user's files, recognised by their names as `docs/data.md` lists them.
+"""`read`: a corpus from a user's files, recognised by their names as `docs/data.md` lists them; or from rows
+that the program holds, which `inputs.py` makes columns of.
 
 If a folder has the files of several formats, the first that `_read_folder` looks for counts.
 """
@@ -9,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
@@ -18,6 +19,7 @@ from tailwright.data.formats.arrow_files import ALL, huggingface_files, read_sha
 from tailwright.data.formats.cells import split_all
 from tailwright.data.formats.columns import FileColumns, Oddity
 from tailwright.data.formats.delimited import is_table
+from tailwright.data.formats.given_labels import GivenLabels
 from tailwright.data.formats.labels import LabelsFile, read_labels
 from tailwright.data.formats.notes import column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
@@ -28,7 +30,8 @@ from tailwright.data.formats.standins import StandIns
 from tailwright.data.formats.token_lines import is_fasttext, read_fasttext, read_texts_labels
 from tailwright.data.formats.vocabulary import read_vocabulary, with_missing
 from tailwright.data.formats.xc import read_xc, read_xc_json, refuse_features, with_exclusions
-from tailwright.errors import InputError
+from tailwright.data.inputs import RowLabels, Source, as_pair, errors_of_rows, held_rows, is_path
+from tailwright.errors import InputError, quoted
 
 Found = TypeVar("Found")
 
@@ -42,10 +45,12 @@ _KNOWN = (
 
 
 def read(
-    path: str | Path,
+    data: Source,
+    labels: str | RowLabels = "",
     *,
     text: str | Sequence[str] = (),
-    labels: str = "",
+    label_names: Sequence[str] = (),
+    label_texts: Mapping[Any, str] | None = None,
     separator: str = "",
     id: str = "",
     weight: str = "",
@@ -54,26 +59,78 @@ def read(
     strict: bool = False,
     seed: int = 0,
 ) -> Corpus:
-    """The corpus in a folder or in one file; a one-line `InputError` says what is wrong.
+    """The corpus in a folder, in one file or in memory; a one-line `InputError` says what is wrong.
 
-    `text` (a list of columns, or their names with commas between, to be joined), `labels`, `id` and `weight`
-    name the columns of a table; what is not named is found by its usual names. `separator` stands between the
-    labels of a cell. `vocabulary` is a file with the texts of the labels, of which `language` chooses some.
-    `corpus.notes` says what was taken, what was left and what was mended; with `strict`, odd rows are refused
-    instead. `seed` draws the test rows of a single file; it does not affect folders.
+    | `data` | |
+    |---|---|
+    | a path | a folder of files, or one file, of which 80 % become training and 20 % test rows |
+    | a table | a data frame (pandas, polars), an Arrow table, a `Dataset` of `datasets` |
+    | tables by split | `{"train": frame, "test": frame}`, a `DatasetDict` |
+    | texts | a list, a column or an array of strings, with `labels` beside them; or a pair of both |
+    | a corpus | is given back |
 
+    Rows in memory all become training rows, unless they come by split.
+
+    | argument | |
+    |---|---|
+    | `labels` | the column of the labels; beside texts, the labels of each, or a matrix (texts, labels) |
+    | `text` | the columns of the text, in a list or with commas between, to be joined |
+    | `label_names` | all labels, in order: those of the columns of a matrix |
+    | `label_texts` | what models read of a label, by its name: `{"shoes": "shoes, boots and sandals"}` |
+    | `separator` | stands between the labels of a cell; beside texts, a string is one label without it |
+    | `id`, `weight` | the columns of the row's id and of its weight in the loss |
+    | `vocabulary` | a file with the texts of the labels, of which `language` chooses some |
+    | `strict` | odd rows are refused, not mended |
+    | `seed` | draws the test rows of a single file |
+
+    The labels of a text are a list of names or ids, a dict of soft values such as `{"shoes": 0.4}`, or one
+    label. Columns that are not named are found by their usual names. `corpus.notes` says what was taken, what
+    was left and what was mended.
+
+    >>> corpus = read(["red shoes", "wool hat"], [["shoes"], ["hats", "winter"]])
+    >>> corpus.labels.names.to_pylist(), corpus.train.targets.toarray().tolist()
+    (['hats', 'shoes', 'winter'], [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> corpus = read(["red shoes"], [{"shoes": 0.4}], label_texts={"shoes": "shoes and boots"})
+    >>> corpus.labels.texts.to_pylist(), corpus.train.targets.data.round(2).tolist()
+    (['shoes and boots'], [0.4000000059604645])
     >>> read("shop.csv", text=["title", "description"], labels="tags", separator="|")    # doctest: +SKIP
     """
     texts = columns_in(text) if isinstance(text, str) else tuple(text)
     given = ReadOptions(
-        texts, labels, separator, id, weight, "", str(vocabulary), language, strict=strict, seed=seed
+        texts, "", separator, id, weight, "", str(vocabulary), language, strict=strict, seed=seed
     )
-    place, options = given.of_path(str(path))
-    reading = _Reading(options)
+    given_labels = GivenLabels.of(label_names, label_texts)
+    data, labels = as_pair(data, labels)
+    if isinstance(data, Corpus):
+        if (
+            given_labels
+            or not isinstance(labels, str)
+            or replace(given, labels=labels, seed=0) != ReadOptions()
+        ):
+            found = "found a corpus, and arguments that say how to read one"
+            raise InputError(found, expected="them where it is read")
+        return data
+    if not is_path(data):
+        with errors_of_rows():
+            return _held(data, labels, given, given_labels)
+    if not isinstance(labels, str):
+        found = f"found the path {quoted(str(data))} and labels of rows"
+        raise InputError(found, expected="a list of texts, or the name of a column")
+    place, options = replace(given, labels=labels).of_path(str(data))
+    reading = _Reading(options, given_labels)
     corpus = reading.read(place, reading.corpus)
     if not reading.is_parted:
         options = replace(options, seed=0)  # it drew nothing
-    return replace(corpus, source=_source(place, options), notes=tuple(reading.notes))
+    source = "" if given_labels else _source(place, options)
+    return replace(corpus, source=source, notes=tuple(reading.notes))
+
+
+def _held(data: Source, labels: str | RowLabels, options: ReadOptions, given: GivenLabels) -> Corpus:
+    """The corpus of rows in memory."""
+    held = held_rows(data, labels, options)
+    reading = _Reading(held.options, replace(given, width=held.width))
+    corpus = reading.of_files(split_all(held.files, held.options))
+    return replace(corpus, notes=tuple(reading.notes))
 
 
 def _source(place: str, options: ReadOptions) -> str:
@@ -91,6 +148,7 @@ class _Reading:
     """One call of `read`: what the user asked for, and what there is to say about it."""
 
     options: ReadOptions
+    given: GivenLabels = field(default_factory=GivenLabels)
     notes: list[str] = field(default_factory=list)
     is_parted: bool = False  # whether test rows were drawn
     stand_ins: Mapping[Path, Path] = field(default_factory=dict)
@@ -121,6 +179,9 @@ class _Reading:
         return self._parted(self._read_file(path))
 
     def _read_folder(self, folder: Folder) -> Corpus:
+        if self.given and folder.has("trn.json", "tst.json", "trn_X_Y.txt", "tst_X_Y.txt"):
+            expected = "neither, as the folder has labels of its own"
+            raise InputError("label_names or label_texts", expected=expected, path=folder.path)
         if folder.has("trn.json", "tst.json"):
             files, index = read_xc_json(folder, self.options)
             return Corpus.of_splits(index.space, with_exclusions(folder, self._datasets(files, index)))
@@ -129,20 +190,20 @@ class _Reading:
         rows = {split: folder.find(*_row_names(names)) for split, names in SPLIT_NAMES.items()}
         if rows["train"] is not None:
             files = {split: read_rows(path, self.options) for split, path in rows.items() if path is not None}
-            return self._corpus(split_all(files, self.options), folder)
+            return self.of_files(split_all(files, self.options), folder.find_labels())
         if folder.has("train_texts.txt", "train_raw_texts.txt", "train_labels.txt"):
-            return self._corpus(read_texts_labels(folder), folder)
+            return self.of_files(read_texts_labels(folder), folder.find_labels())
         lines = {split: folder.find(*(f"{n}.txt" for n in names)) for split, names in SPLIT_NAMES.items()}
         if lines["train"] is not None:
             if is_fasttext(lines["train"]):
                 files = read_fasttext({split: path for split, path in lines.items() if path is not None})
-                return self._corpus(files, folder, by_token=True)
+                return self.of_files(files, folder.find_labels(), by_token=True)
             refuse_features(lines["train"])
         files = self._read_others(folder)
         if ALL in files:
             return self._parted(files)
         if "train" in files:
-            return self._corpus(files, folder)
+            return self.of_files(files, folder.find_labels())
         shown = ", ".join(sorted(folder.names)[:5]) or "nothing"
         raise InputError(
             f"no training rows in this folder (it has {shown})", expected=_KNOWN, path=folder.path
@@ -181,35 +242,51 @@ class _Reading:
 
     def _parted(self, files: Mapping[str, FileColumns]) -> Corpus:
         """The corpus of rows that are not split: a share of them become test rows."""
-        found, path = self._labels(files, None)
-        data = self._datasets(files, LabelIndex(found.space, path))[ALL]
+        found, index = self._labels(files, None)
+        data = self._datasets(files, index)[ALL]
         if len(data) < 2:
             return Corpus(data, found.space)
         self.is_parted = True
         train, test = data.split(TEST_SHARE, self.options.seed)
         return Corpus(train, found.space, test=test)
 
-    def _corpus(self, files: Mapping[str, FileColumns], folder: Folder, by_token: bool = False) -> Corpus:
-        """The corpus of files over the labels that lie beside them, or over all that they refer to."""
-        found, path = self._labels(files, folder.find_labels())
-        splits = self._datasets(files, LabelIndex(found.space, path, by_token=by_token))
+    def of_files(
+        self, files: Mapping[str, FileColumns], beside: Path | None = None, by_token: bool = False
+    ) -> Corpus:
+        """The corpus of splits over the labels in a file `beside` them, or over all that they refer to."""
+        found, index = self._labels(files, beside, by_token)
+        splits = self._datasets(files, index)
         weighted = {split: replace(data, label_weights=found.made_weights) for split, data in splits.items()}
         return Corpus.of_splits(found.space, weighted)
 
     def _labels(
-        self, files: Mapping[str, FileColumns], beside: Path | None
-    ) -> tuple[LabelsFile, Path | None]:
-        """(the labels, their file): of the vocabulary, of the labels file, or of the rows."""
+        self, files: Mapping[str, FileColumns], beside: Path | None, by_token: bool = False
+    ) -> tuple[LabelsFile, LabelIndex]:
+        """The labels that the caller gives, of the vocabulary, of the labels file, or of the rows."""
+        sources = {
+            "label_names or label_texts" if self.given.width is None else "a matrix of labels": self.given,
+            "--vocabulary": self.options.vocabulary,
+            beside.name if beside is not None else "": beside,
+        }
+        asked = [name for name, source in sources.items() if source]
+        if len(asked) > 1:
+            where = None if beside is None else beside.parent
+            raise InputError(" and ".join(reversed(asked)), expected="one of them", path=where)
+        if self.given:
+            space, notes = self.given.space(files, self.options.strict)
+            self.notes += notes
+            integers = all(some.unique is None for file in files.values() for some in file.references())
+            by_position = bool(self.given.names) and integers
+            return LabelsFile(space), LabelIndex(space, by_position=by_position, by_token=by_token)
         if not self.options.vocabulary:
-            return (LabelsFile(space_of(files)) if beside is None else read_labels(beside)), beside
-        if beside is not None:
-            raise InputError(f"{beside.name} and --vocabulary", expected="one of them", path=beside.parent)
+            found = LabelsFile(space_of(files)) if beside is None else read_labels(beside)
+            return found, LabelIndex(found.space, beside, by_token=by_token)
         path = Path(self.options.vocabulary)
         found = read_vocabulary(self.stand_ins.get(path, path), self.options.language)
         if not self.options.strict:
             found, notes = with_missing(found, files, path)
             self.notes += notes
-        return found, path
+        return found, LabelIndex(found.space, path, by_token=by_token)
 
     def _datasets(self, files: Mapping[str, FileColumns], index: LabelIndex) -> dict[str, Dataset]:
         """The rows of each split; says how they were understood and what was odd, or refuses that."""

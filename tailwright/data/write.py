@@ -64,6 +64,13 @@ def write(
 
     An existing folder is refused unless it is empty; `overwrite` replaces it if it holds the files of a
     corpus and nothing else.
+
+    >>> import tempfile
+    >>> from tailwright.data.corpus import corpus_from_lists
+    >>> corpus = corpus_from_lists(["red shoes", "wool hat"], [[1], [0]], ["hats", "shoes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(corpus, Path(folder) / "shop", format="csv").files
+    ('labels.csv', 'train.csv')
     """
     check_format(format)
     for split, data in corpus.splits().items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,33 +19,71 @@ from tailwright.augmentation import (
 from tailwright.augmentation.shared.adding import with_new_rows, with_rows_behind
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.data.inputs import ReadArguments, Source
 from tailwright.errors import InputError
 from tailwright.models import models
+from tailwright.runs.asked import corpus_of
 from tailwright.runs.run import read_facts
 from tailwright.runs.scoring import F0, model_of, scorer_for
 from tailwright.training.workplace import Workplace
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 log = logging.getLogger(__name__)
 
 
 def augment(
-    corpus: Corpus,
-    method: str | RowMethod,
+    data: Source,
+    method: str | RowMethod | Sequence[str | RowMethod],
     *,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     workers: int | None = None,
     work: Workplace | None = None,
     f0: F0 | None = None,
+    **reading: Unpack[ReadArguments],
 ) -> Corpus:
-    """The corpus with the new rows of `method` (a name or an instance) after its training rows.
+    """The corpus with the new rows of `method` after its training rows; several methods act in turn.
+
+    `data` is whatever `tailwright.read` takes, with its arguments: a corpus, a path, a table, or a pair of
+    texts and labels. A method is a name or an instance; `settings` are those of a single one that is named.
+
+    | method | |
+    |---|---|
+    | `eda` | edits of a few words: synonyms, insertions, swaps, deletions |
+    | `wordnet` | synonyms from WordNet for a few words |
+    | `gandalf` | label texts as training rows, softly annotated from the label graph |
+    | `calibrated-gandalf` | label texts as training rows, annotated with calibrated probabilities of their \
+companions |
+    | `gda` | texts by a language model that is tuned on pairs of rows with the same labels |
+    | `xda` | texts whose masked words a T5 with a learnt prompt fills in anew |
+    | `filter` | keeps the made rows that a trained classifier finds diverse and true to their labels |
+    | `mask` | made rows give no loss for head labels |
+
+    `tailwright augmenters NAME` shows the settings of one. Methods at the batch door and at the hidden door
+    make no rows; `tailwright.train` takes those.
 
     Rows of weight 0 stay, but they are no sources of new rows and enter no statistics. A method that refines
     adds none; it changes or drops rows that other methods have made, and warns if there are none. `workers`
     defaults to the number of kernel threads; it makes no difference to the rows. `work` is where a method
     logs, and where a classifier that it trains keeps checkpoints. `f0` is that of the model in training, for
     methods that ask a classifier.
+
+    >>> rows = ["red leather shoes", "warm wool hat"], [["shoes"], ["hats"]]
+    >>> corpus = augment(rows, "gandalf", settings={"soft": False})
+    >>> corpus.train.texts.to_pylist(), corpus.train.origin.names()
+    (['red leather shoes', 'warm wool hat', 'hats', 'shoes'], ['', '', 'gandalf', 'gandalf'])
     """
+    corpus = corpus_of(data, seed, reading)
+    if not isinstance(method, str | RowMethod):
+        if settings:
+            raise InputError("found several methods, and settings", expected="settings of one method")
+        methods = [row_augmenter(each) if isinstance(each, str) else each for each in method]
+        check_methods(methods, corpus)
+        for each in methods:
+            corpus = augment(corpus, each, seed=seed, workers=workers, work=work, f0=f0)
+        return corpus
     if isinstance(method, str):
         method = row_augmenter(method, settings)
     if isinstance(method, RowAugmenter):

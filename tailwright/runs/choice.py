@@ -35,7 +35,7 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
     if len(augment) > 1 and {"auto", "none"} & set(augment):
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
     reasons = []
-    with_text = float(np.mean(corpus.labels.has_text))
+    with_text = float(np.mean(corpus.labels.has_text)) if len(corpus.labels) else 0.0
     share = f"{with_text:.0%} of the labels have a text"
     if model == "auto":
         model = "linear+twin" if with_text >= ENOUGH_TEXTS else "linear"

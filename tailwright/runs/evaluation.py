@@ -3,38 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.data.inputs import ReadArguments, Source
 from tailwright.errors import InputError
 from tailwright.evaluation import TopK, metrics_at_k, sliced_metrics
 from tailwright.evaluation.reliability import calibration_errors
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
 from tailwright.runs.ensemble import Ensemble
+from tailwright.runs.judged_rows import rows_to_judge
 from tailwright.runs.run import Run
 from tailwright.runs.tail import Tail
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 KS = (1, 3, 5, 10)
 
 
 def evaluate(
     run: Run | Ensemble,
-    data: Dataset,
+    data: Dataset | Source,
     ks: Sequence[int] = KS,
     propensity: Propensity | None = PROPENSITY_PRESETS["default"],
     tail: Tail = 0.0,
+    *,
+    seed: int = 0,
+    **reading: Unpack[ReadArguments],
 ) -> dict[str, Any]:
     """Metrics in percent under keys such as `P@1` and `PSP@5`; `slices` holds the same by label frequency.
+
+    `data` are rows with known labels: a `Dataset` over the labels of the run, or whatever `tailwright.read`
+    takes, with its arguments: the test rows of a corpus, of a path or of tables by split, and all rows of a
+    table or of a pair of texts and labels. `seed` draws the test rows of a single file, as in training.
+    Labels that the run does not know are left out, which a warning counts, or refused if `strict`.
 
     Propensities and slices come from the run's own training counts. Excluded pairs of `data` are neither
     rewarded nor punished: enough labels are ranked that k remain without them. The propensity-scored metrics
     are left out without a `propensity`, and below 3 training rows, where the formula has no meaning; the
     calibration error `ECE@k`, if the run gives no probabilities. A `tail` above 0 prefers rare labels.
+
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> metrics = evaluate(run, (["blue shoes", "a hat"], [["shoes"], ["shoes"]]))
+    >>> metrics["P@1"], sorted(metrics["slices"])
+    (50.0, ['head', 'tail', 'torso', 'unseen'])
     """
-    return measured(run, ranked(run, data, ks, tail), data, ks, propensity)
+    rows = rows_to_judge(run.labels, data, seed, reading)
+    return measured(run, ranked(run, rows, ks, tail), rows, ks, propensity)
 
 
 def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS, tail: Tail = 0.0) -> TopK:

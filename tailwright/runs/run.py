@@ -111,6 +111,13 @@ class Run:
     """A fitted model with its labels, and how it came about.
 
     `augmented_counts` (labels,) float64 are label counts with the weighted soft targets of made rows.
+
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> run.name, run.train_rows, run.labels.names.to_pylist()
+    ('label-matcher', 2, ['hats', 'shoes'])
+    >>> run.predict(["blue shoes"], k=1).names
+    [['shoes']]
     """
 
     model: Model
@@ -257,7 +264,16 @@ def _ranked(
 
 
 def load(path: str | Path) -> Run:
-    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed."""
+    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed.
+
+    >>> import tempfile
+    >>> from tailwright.runs import train
+    >>> run = train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="label-matcher")
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     run.save(Path(parent) / "run")
+    ...     load(Path(parent) / "run").predict(["blue shoes"], k=1).names
+    [['shoes']]
+    """
     folder = open_folder(path, kind="run")
     facts = _facts(folder)
     stored = folder.sub("labels")

@@ -23,9 +23,11 @@ import numpy as np
 from tailwright.augmentation import AugmenterCard, RowAugmenter, RowMethod, augmenter, augmenters
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.data.inputs import ReadArguments, RowLabels, Source
 from tailwright.errors import InputError
 from tailwright.models import Model, models
 from tailwright.models.shared.f0 import fitted_f0, makers
+from tailwright.runs.asked import corpus_and_choice
 from tailwright.runs.augmenting import augment as changed_rows
 from tailwright.runs.augmenting import check_methods
 from tailwright.runs.held_out import learnt_from_held_out
@@ -39,16 +41,20 @@ from tailwright.training.team import Team, connected, working_together
 from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from tailwright.training.devices import Device
 
 ASKED, LOG = "asked.json", "log.jsonl"
 
 
 def train(
-    corpus: Corpus,
-    model: str,
+    data: Source,
+    labels_or_model: RowLabels | str = "",
+    /,
+    model: str = "auto",
     *,
-    augment: Sequence[str] = (),
+    augment: str | Sequence[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     augment_settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
@@ -57,8 +63,16 @@ def train(
     overwrite: bool = False,
     watch: Mapping[str, Dataset] | None = None,
     device: Device = "auto",
+    **reading: Unpack[ReadArguments],
 ) -> Run:
-    """Fit the model of that name on the training rows and on what the augmentations add to them.
+    """Fit a model on the training rows and on what augmentations add to them.
+
+    `data` is whatever `tailwright.read` takes: texts with their labels in second place, a table, a path, or a
+    corpus. All rows of texts and of a table are training rows; 20 % of the rows of a single file are not, but
+    test rows, drawn by `seed`. What reading took, left and mended is logged as a warning.
+
+    A string in second place is the name of a model, as `model` is: one of `tailwright models`, or `auto`,
+    which chooses from the data and logs why.
 
     Augmentations at the rows door add their rows first, in turn; those that refine act on rows that others
     before them made. Those at the batch door change every batch that is drawn, whether its rows are original
@@ -66,6 +80,7 @@ def train(
 
     | argument | |
     |---|---|
+    | `augment` | one of `tailwright augmenters`, a list of them, `auto` or `none`; see below |
     | `settings` | of the model, by name |
     | `augment_settings` | of each augmentation: `{"gandalf": {"soft": False}}` |
     | `out` | the run folder to write; nothing is written without one |
@@ -73,10 +88,22 @@ def train(
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
     | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
     | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
+    | `text`, `labels`, `label_names`, `label_texts`, ... | how data are read: see `tailwright.read` |
+
+    Without `augment`, a model that is named learns from the rows alone, and for one that `auto` chooses the
+    augmentation is chosen too.
+
+    >>> texts = ["red shoes", "wool hat", "leather shoes", "winter hat of wool"]
+    >>> run = train(texts, [["shoes"], ["hats"], ["shoes"], ["hats", "winter"]], model="linear")
+    >>> run.predict(["blue shoes"], k=1).names
+    [['shoes']]
+    >>> train("shop.csv", text=["title", "description"], labels="tags", out="run/")    # doctest: +SKIP
     """
+    corpus, choice = corpus_and_choice(data, labels_or_model, model, augment, seed, reading)
+    model, augment = choice.model, choice.augment
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
-    of_each = augment_settings or {}
+    of_each = {**choice.augment_settings, **(augment_settings or {})}
     for name in augment:
         check_door(model, augmenters.card(name))
     methods = {name: augmenter(name, of_each.get(name)) for name in [*augment, *of_each]}
@@ -87,13 +114,13 @@ def train(
         device_of(device)
     fitted.device, fitted.watch = device, watch or {}
     fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
-    data = TrainingData(path=corpus.source, digest=corpus.digest())
+    learnt_from = TrainingData(path=corpus.source, digest=corpus.digest())
     asked = {
         "model": model,
         "settings": repr(fitted.settings),
         "augment": [[name, repr(methods[name].settings)] for name in augment],
         "seed": seed,
-        "data": data.digest,
+        "data": learnt_from.digest,
     }
     with connected() as team, ExitStack() as stack:
         if team.size > 1 and "+" in model:
@@ -129,7 +156,7 @@ def train(
             tuple(applied),
             corpus.labels.counts + _made_counts(corpus.train),
             corpus.fraction,
-            data,
+            learnt_from,
             calibration=calibration,
             tail=tail,
         )

@@ -34,14 +34,14 @@ _SPLIT_OF = {name: split for split, names in SPLIT_NAMES.items() for name in nam
 
 def read_arrow(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of an Arrow file; error messages give the row's number as the line."""
-    return _columns([_arrow_table(path)], path, options, {})
+    return columns_of_tables([_arrow_table(path)], path, options, {})
 
 
 def huggingface_files(folder: Path) -> dict[str, list[Path]]:
     """The data files of each split in a folder that `datasets` wrote, or of `all` rows; none for another."""
     if (folder / "dataset_dict.json").is_file():
         splits = _json(folder / "dataset_dict.json").get("splits", [])
-        return {_split_of(split, folder): huggingface_files(folder / split).get(ALL, []) for split in splits}
+        return {split_of(split, folder): huggingface_files(folder / split).get(ALL, []) for split in splits}
     if (folder / "state.json").is_file():
         listed = [str(file["filename"]) for file in _json(folder / "state.json").get("_data_files", [])]
         return {ALL: [folder / name for name in listed]}
@@ -49,7 +49,7 @@ def huggingface_files(folder: Path) -> dict[str, list[Path]]:
     for path in sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")]):
         match = _SHARD.fullmatch(path.name)
         if match is not None:
-            shards.setdefault(_split_of(match[1], folder), []).append(path)
+            shards.setdefault(split_of(match[1], folder), []).append(path)
     return shards
 
 
@@ -60,12 +60,13 @@ def read_shards(paths: Sequence[Path], options: ReadOptions) -> FileColumns:
     info = paths[0].parent / "dataset_info.json"
     features = _json(info).get("features") or {} if info.is_file() else {}
     tables = [_parquet_table(path) if path.suffix == ".parquet" else _arrow_table(path) for path in paths]
-    return _columns(tables, paths[0] if len(paths) == 1 else paths[0].parent, options, features)
+    return columns_of_tables(tables, paths[0] if len(paths) == 1 else paths[0].parent, options, features)
 
 
-def _columns(
+def columns_of_tables(
     tables: list[pa.Table], path: Path, options: ReadOptions, features: Mapping[str, Any]
 ) -> FileColumns:
+    """The rows of tables that together are one; `features` are those of `datasets`, as JSON."""
     table = pa.concat_tables(tables)
     fields = fields_of(table.column_names, options, path)
     table = checked_table(table.select([name for name in table.column_names if name in fields.names()]), path)
@@ -108,7 +109,7 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _split_of(name: str, folder: Path) -> str:
+def split_of(name: str, folder: Path | None = None) -> str:
     """The split that a name stands for."""
     if name not in _SPLIT_OF:
         raise InputError(f"the split {quoted(name)}", expected=f"one of {', '.join(_SPLIT_OF)}", path=folder)

@@ -169,7 +169,7 @@ def dataset_of(columns: FileColumns, index: LabelIndex) -> Resolved:
     labels, blanks = _label_columns(columns, references, index)
     offsets, repeats = references.offsets, np.zeros(0, dtype=np.int64)
     if not _is_rising(labels, offsets):
-        kept, offsets, repeats = _once(labels, references.rows(), values, len(columns.texts))
+        kept, offsets, repeats = once(labels, references.rows(), values, len(columns.texts))
         labels, values = labels[kept], values[kept]
     optional: dict[str, Any] = {
         "weights": _weights(columns),
@@ -218,7 +218,7 @@ def _is_rising(labels: np.ndarray, offsets: np.ndarray) -> bool:
     return bool(rising.all()) and int(labels.min()) != BLANK
 
 
-def _once(
+def once(
     labels: np.ndarray, rows: np.ndarray, values: np.ndarray, height: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(the places that stay, their offsets, the rows that name a label again)."""
