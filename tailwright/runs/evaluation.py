@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from tailwright.errors import InputError
 from tailwright.evaluation import TopK, metrics_at_k, sliced_metrics
 from tailwright.evaluation.reliability import calibration_errors
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
+from tailwright.models import HeldOut
 from tailwright.runs.ensemble import Ensemble
-from tailwright.runs.run import Run
+from tailwright.runs.run import Measurement, Run
 from tailwright.runs.tail import Tail
 
 KS = (1, 3, 5, 10)
@@ -76,3 +78,15 @@ def measured(
         for name, mask in slices.items():
             sliced[name] |= calibration_errors(top.ids, said, data.targets, ks, data.excluded, mask)
     return {**metrics, "slices": sliced}
+
+
+def measurement(run: Run, test: Dataset | None, held_out: HeldOut | None) -> Measurement | None:
+    """How good a new run is on test rows; without any, on the held-out rows that its model has ranked."""
+    start = time.perf_counter()
+    if test is not None and len(test):
+        metrics, of, rows = evaluate(run, test), "test", len(test)
+    elif held_out is not None:
+        metrics, of, rows = measured(run, held_out.top, held_out.rows), "held-out", len(held_out.rows)
+    else:
+        return None
+    return Measurement(of=of, rows=rows, metrics=metrics, seconds=round(time.perf_counter() - start, 3))
