@@ -163,7 +163,7 @@ def curves(event: Event) -> dict[str, float]:
 
 def step_of(event: Event) -> int:
     """Where an event stands on its curves: at a step or an epoch, or at the only place of its curve."""
-    return int(event.get("step", event.get("epoch", 0)))
+    return int(event.get("step") or event.get("epoch") or 0)
 
 
 def _flat(facts: Event, above: str = "") -> Event:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,10 +83,12 @@ def measured(
 def measurement(run: Run, test: Dataset | None, held_out: HeldOut | None) -> Measurement | None:
     """How good a new run is on test rows; without any, on the held-out rows that its model has ranked."""
     start = time.perf_counter()
+    of: Literal["test", "held-out"] = "test"
     if test is not None and len(test):
-        metrics, of, rows = evaluate(run, test), "test", len(test)
+        metrics, rows = evaluate(run, test), len(test)
     elif held_out is not None:
-        metrics, of, rows = measured(run, held_out.top, held_out.rows), "held-out", len(held_out.rows)
+        of, rows = "held-out", len(held_out.rows)
+        metrics = measured(run, held_out.top, held_out.rows)
     else:
         return None
     return Measurement(of=of, rows=rows, metrics=metrics, seconds=round(time.perf_counter() - start, 3))

@@ -100,10 +100,10 @@ def without_paths(run: Run) -> Run:
 @contextmanager
 def _in_one_line(name: str, revision: str) -> Iterator[None]:
     """Turns what the hub and the way to it can answer into one line."""
-    from huggingface_hub.errors import (
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]
         GatedRepoError,
         HfHubHTTPError,
-        HTTPError,  # type: ignore[attr-defined]
+        HTTPError,
         RemoteEntryNotFoundError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
