@@ -119,7 +119,8 @@ class MLflow:
             self._known = self._client.get_experiment_by_name(experiment)
         except (MlflowException, OSError) as error:
             problem = " ".join(str(error).split())
-            raise InputError(f"MLflow cannot be used: {problem}") from error
+            expected = "MLFLOW_TRACKING_URI to name a server that answers"
+            raise InputError(f"MLflow cannot be used ({problem})", expected=expected) from error
 
     def __call__(self, event: Event) -> None:
         if not self._run:
