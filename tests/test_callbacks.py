@@ -78,7 +78,7 @@ def test_what_is_told_is_what_is_logged_between_both_ends(trained):
 def test_the_last_metrics_are_those_of_the_test_rows(corpus, trained):
     (told,) = [event for event in trained.events if event["event"] == "metrics"]
     assert (told["of"], told["rows"]) == ("test", len(corpus.test))
-    assert told["metrics"] == tw.evaluate(trained.run, corpus.test) == trained.run.measured.metrics
+    assert told["metrics"] == tw.evaluate(trained.run, corpus.test) == trained.run.measured.evaluated()
 
 
 def test_without_a_folder_callbacks_are_told_all_the_same(corpus):
@@ -152,7 +152,7 @@ def test_tensorboard_has_losses_metrics_seconds_and_memory(trained):
     assert curves[f"{phase}/loss"] == expected
     assert [step for step, _ in curves[f"{phase}/watched/test"]] == [1, 2]
     assert {f"{phase}/epoch_seconds", "fit/phase_seconds", "fit/peak_rss_mb"} <= curves.keys()
-    metrics = trained.run.measured.metrics
+    metrics = trained.run.measured.evaluated()
     assert curves["test/P_at_1"] == [(0, pytest.approx(metrics["P@1"]))]
     assert curves["test/torso/PSP_at_5"] == [(0, pytest.approx(metrics["slices"]["torso"]["PSP@5"]))]
 

@@ -90,7 +90,7 @@ def test_it_tells_data_settings_and_augmentations_without_a_path_of_the_machine(
 def test_its_metrics_are_those_of_the_test_rows(corpus, folder, card):
     run = tw.load(folder)
     metrics = tw.evaluate(run, corpus.test)
-    assert (run.measured.of, run.measured.metrics) == ("test", metrics)
+    assert (run.measured.of, run.measured.evaluated()) == ("test", metrics)
     header = next(row for row in cells(card) if "P@1" in row)
     for labels, found in {"all labels": metrics, "torso": metrics["slices"]["torso"]}.items():
         (row,) = [row for row in cells(card) if row[0] == labels and len(row) == len(header)]
@@ -104,7 +104,7 @@ def test_without_test_rows_its_metrics_are_those_of_held_out_rows(tmp_path):
     run = tw.train(Corpus(train, whole.labels, valid=valid), "popularity", out=tmp_path / "run")
     assert (run.measured.of, run.measured.rows) == ("held-out", len(valid))
     for name, value in tw.evaluate(run, valid)["slices"]["torso"].items():
-        assert run.measured.metrics["slices"]["torso"][name] == pytest.approx(value)
+        assert run.measured.slices["torso"][name] == pytest.approx(value)
     assert "On 64 held-out rows" in (tmp_path / "run" / "README.md").read_text()
 
 

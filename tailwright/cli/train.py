@@ -135,7 +135,7 @@ def train(
         out.text("for rare labels: on held-out rows no --tail gains PSP@5 for at most a point of P@1")
     metrics: dict[str, Any] = {}
     if run.measured is not None and run.measured.of == "test":
-        metrics = run.measured.metrics
+        metrics = run.measured.evaluated()
         out.metrics(metrics, f"On {run.measured.rows:,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(

@@ -91,4 +91,5 @@ def measurement(run: Run, test: Dataset | None, held_out: HeldOut | None) -> Mea
         metrics = measured(run, held_out.top, held_out.rows)
     else:
         return None
-    return Measurement(of=of, rows=rows, metrics=metrics, seconds=round(time.perf_counter() - start, 3))
+    slices, seconds = metrics.pop("slices"), round(time.perf_counter() - start, 3)
+    return Measurement(of=of, rows=rows, metrics=metrics, slices=slices, seconds=seconds)

@@ -132,9 +132,10 @@ def _quality(run: Run) -> str:
         return "It was not measured before it was saved. `tailwright evaluate` does it on rows of yours."
     metrics = run.measured.metrics
     shown = [name for name in SHOWN if name in metrics]
+    slices = {"all labels": metrics, **run.measured.slices}
     rows = [
         [labels, *(f"{found[name]:.2f}" if name in found else "-" for name in shown)]
-        for labels, found in {"all labels": metrics, **metrics.get("slices", {})}.items()
+        for labels, found in slices.items()
     ]
     on = f"On {run.measured.rows:,} {run.measured.of} rows, which it has not learnt from, in percent:"
     return "\n\n".join([on, _table(["labels", *shown], rows), _METRICS])
@@ -144,11 +145,11 @@ def _probabilities(run: Run) -> str:
     if run.is_calibrated:
         said = "Scores are probabilities; they were fitted to rows that the model had not learnt from."
     elif run.gives_probabilities:
-        said = "Scores are as the model gives them: no rows were held out to fit probabilities to."
+        said = "Scores are as the model gives them: no rows were held out to fit probabilities to them."
     else:
         said = "Scores are no probabilities: only their order means something."
     if run.tail is None:
-        return f"{said} For the same reason no `--tail` is recommended." if run.gives_probabilities else said
+        return said
     if not run.tail.tail:
         return f"{said} No `--tail` gained PSP@5 on held-out rows for at most a point of P@1."
     return f"{said} For rare labels predict with `--tail {run.tail.tail:g}`: {_gain(run)}."

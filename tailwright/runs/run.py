@@ -92,8 +92,13 @@ class Measurement(_Facts):
 
     of: Literal["test", "held-out"]
     rows: int = Field(ge=1)
-    metrics: dict[str, Any]
+    metrics: dict[str, int | float]
+    slices: dict[str, dict[str, int | float]]
     seconds: float = Field(ge=0)  # that it took
+
+    def evaluated(self) -> dict[str, Any]:
+        """The metrics and slices as `evaluate` gives them."""
+        return {**self.metrics, "slices": self.slices}
 
 
 class RunFacts(_Facts):

@@ -149,9 +149,8 @@ def train(
             run = replace(run, measured=measurement(run, corpus.test, held_out))
         if run.measured is not None:
             found = run.measured
-            work.log(
-                "metrics", of=found.of, rows=found.rows, metrics=found.metrics, watch_seconds=found.seconds
-            )
+            metrics = found.evaluated()
+            work.log("metrics", of=found.of, rows=found.rows, metrics=metrics, watch_seconds=found.seconds)
         if out is not None and team.leads:
             run.save(out, overwrite=overwrite)
             finish(Path(out))

@@ -78,11 +78,12 @@ class Workplace:
     def log(self, event: str, **facts: Any) -> None:
         """Append a line to log.jsonl, and tell callbacks of it."""
         if self._log_folder is None:
-            return self.tell(event, **facts)
+            self.tell(event, **facts)
+            return
         line = _line(event, facts)
         with (self._log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
-        return self._callbacks.tell(line)
+        self._callbacks.tell(line)
 
     def tell(self, event: str, **facts: Any) -> None:
         """Tell callbacks of an event that is not logged."""
