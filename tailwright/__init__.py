@@ -22,6 +22,7 @@ _HOME_OF = {
     "Dataset": "tailwright.data.dataset",
     "LabelSpace": "tailwright.data.corpus",
     "augment": "tailwright.runs",
+    "callbacks": "tailwright.callbacks",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
@@ -37,6 +38,7 @@ __all__ = [
     "LabelSpace",
     "__version__",
     "augment",
+    "callbacks",
     "demo_corpus",
     "evaluate",
     "inspect",
@@ -47,6 +49,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tailwright import callbacks
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.data.dataset import Dataset
     from tailwright.data.demo import demo_corpus
@@ -59,7 +62,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'tailwright' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    home = importlib.import_module(_HOME_OF[name])
+    return home if home.__name__ == f"tailwright.{name}" else getattr(home, name)
 
 
 def __dir__() -> list[str]:

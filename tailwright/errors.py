@@ -6,7 +6,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 # What is imported from an optional dependency, and the extra that installs it.
-EXTRA_OF = {"torch": "deep", "transformers": "deep", "tokenizers": "deep"}
+EXTRA_OF = {
+    "torch": "deep",
+    "transformers": "deep",
+    "tokenizers": "deep",
+    "huggingface_hub": "hub",
+    "tensorboardX": "tensorboard",
+    "mlflow": "mlflow",
+}
 
 
 class TailwrightError(Exception):

@@ -21,7 +21,7 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import models
 from tailwright.runs import Ensemble, Run
-from tailwright.runs.held_out import learnt_from_held_out
+from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
 from tailwright.runs.probability import Calibration, calibrated, probabilities_of
 from tailwright.runs.run import TailAdvice
 from tailwright.runs.tail import depth_for, reordered, tail_weights
@@ -248,8 +248,8 @@ def test_validation_rows_calibrate_a_run_and_choose_its_tail_and_run_json_keeps_
     assert said == run.predict(["red wool"], k=3)
     assert 0 <= tw.evaluate(run, valid)["ECE@5"] <= 100
     fewer = Corpus(train, corpus.labels, valid=valid.take(np.arange(20)))
-    assert learnt_from_held_out(run.model, fewer) == (None, None)
-    assert learnt_from_held_out(run.model, Corpus(train, corpus.labels, test=valid)) == (None, None)
+    for without in (fewer, Corpus(train, corpus.labels, test=valid)):
+        assert learnt_from_held_out(run.model, held_out_rows(run.model, without)) == (None, None)
 
 
 def test_an_older_run_json_without_both_still_loads(tmp_path):

@@ -36,7 +36,7 @@ FLOORS = [
     ("store",),
     ("kernels",),
     ("settings",),
-    ("registry", "progress", "streams", "code_version"),
+    ("registry", "progress", "callbacks", "streams", "code_version"),
     ("errors",),
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -12,6 +12,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked, read_config
+from tailwright.cli.log_to import LogTo, callbacks_of
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -64,10 +65,11 @@ def train(
         Literal["auto", "cpu", "cuda"],
         typer.Option("--device", help="Where models that can use a GPU train; auto: on one if it is there."),
     ] = "auto",
+    log_to: LogTo = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
 ) -> None:
-    """Train a classifier, save it as a run folder, and measure it on the test rows if there are any.
+    """Train a classifier, measure it on the test rows if there are any, and save it as a run folder.
 
     The log and the checkpoints of an unfinished training are in RUN.partial; `--resume` goes on from there to
     the same weights as an undisturbed training.
@@ -96,6 +98,7 @@ def train(
     if probing is not None and asked.augment != ["auto"]:
         raise InputError(f"--budget and --augment {' '.join(asked.augment)}", expected="--augment auto")
 
+    callbacks = callbacks_of(log_to or []) if leads else []
     from tailwright.runs.choice import choose
 
     corpus = read(path, asked.seed)
@@ -119,10 +122,11 @@ def train(
         resume=resume,
         overwrite=overwrite,
         device=device,
+        callbacks=callbacks,
     )
     if not leads:
         return
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start - (0 if run.measured is None else run.measured.seconds)
     advice_file.unlink(missing_ok=True)
     out.text(f"wrote {out_folder}: {choice.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
     if run.tail is not None and run.tail.tail:
@@ -130,9 +134,9 @@ def train(
     elif run.tail is not None:
         out.text("for rare labels: on held-out rows no --tail gains PSP@5 for at most a point of P@1")
     metrics: dict[str, Any] = {}
-    if corpus.test is not None:
-        metrics = tw.evaluate(run, corpus.test)
-        out.metrics(metrics, f"On {len(corpus.test):,} test rows, in percent:")
+    if run.measured is not None and run.measured.of == "test":
+        metrics = run.measured.evaluated()
+        out.metrics(metrics, f"On {run.measured.rows:,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(
         model=choice.model,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tailwright.errors import InputError, quoted
 from tailwright.pretrained.packages import PACKAGES, package_folder
+from tailwright.pretrained.quiet import quiet_downloads
 
 # The data files of a repository that belong to the weights; subfolders hold other formats.
 _WANTED = (".json", ".safetensors", ".txt", ".model")
@@ -67,15 +68,13 @@ def _check(folder: Path) -> None:
 def _downloaded(name: str) -> Path:
     """The newest files of the hub repository, or those in the hub's own cache if it cannot be reached."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub import utils as bars
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     ours = ", ".join(PACKAGES)
     patterns = [f"*{suffix}" for suffix in _WANTED]
-    quiet = bars.are_progress_bars_disabled()  # type: ignore[attr-defined]
-    bars.disable_progress_bars()  # type: ignore[attr-defined]
     try:
-        return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=list(_UNWANTED)))
+        with quiet_downloads():
+            return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=list(_UNWANTED)))
     except GatedRepoError as error:
         raise InputError(f"{name} on the hub asks for an agreement", expected="an open repository") from error
     except RepositoryNotFoundError as error:
@@ -87,6 +86,3 @@ def _downloaded(name: str) -> Path:
             f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached",
             expected=f"a folder, access to the hub, or one of the packages {ours}",
         ) from error
-    finally:
-        if not quiet:
-            bars.enable_progress_bars()  # type: ignore[attr-defined]

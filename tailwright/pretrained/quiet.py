@@ -1,4 +1,4 @@
-"""`quiet_libraries`: no output or warnings from the libraries that load weights."""
+"""`quiet_libraries`, `quiet_downloads`: no output or warnings from the libraries that load weights."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ def quiet_libraries() -> Iterator[None]:
         lines.set_verbosity(level)
         if bars:
             lines.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def quiet_downloads() -> Iterator[None]:
+    """No progress bars of huggingface_hub inside the block."""
+    from huggingface_hub import utils as bars
+
+    were_quiet = bars.are_progress_bars_disabled()  # type: ignore[attr-defined]
+    bars.disable_progress_bars()  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        if not were_quiet:
+            bars.enable_progress_bars()  # type: ignore[attr-defined]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from tailwright.errors import InputError
 from tailwright.evaluation import TopK, metrics_at_k, sliced_metrics
 from tailwright.evaluation.reliability import calibration_errors
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
+from tailwright.models import HeldOut
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.judged_rows import rows_to_judge
-from tailwright.runs.run import Run
+from tailwright.runs.run import Measurement, Run
 from tailwright.runs.tail import Tail
 
 if TYPE_CHECKING:
@@ -96,3 +98,18 @@ def measured(
         for name, mask in slices.items():
             sliced[name] |= calibration_errors(top.ids, said, data.targets, ks, data.excluded, mask)
     return {**metrics, "slices": sliced}
+
+
+def measurement(run: Run, test: Dataset | None, held_out: HeldOut | None) -> Measurement | None:
+    """How good a new run is on test rows; without any, on the held-out rows that its model has ranked."""
+    start = time.perf_counter()
+    of: Literal["test", "held-out"] = "test"
+    if test is not None and len(test):
+        metrics, rows = evaluate(run, test), len(test)
+    elif held_out is not None:
+        of, rows = "held-out", len(held_out.rows)
+        metrics = measured(run, held_out.top, held_out.rows)
+    else:
+        return None
+    slices, seconds = metrics.pop("slices"), round(time.perf_counter() - start, 3)
+    return Measurement(of=of, rows=rows, metrics=metrics, slices=slices, seconds=seconds)

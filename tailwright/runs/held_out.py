@@ -21,14 +21,16 @@ FEWEST = 50  # of fewer rows both would be noise
 MOST = 2000  # validation rows that are ranked
 
 
+def held_out_rows(model: Model, corpus: Corpus, work: Workplace | None = None) -> HeldOut | None:
+    """The rows that the model kept, or else validation rows, with its ranking; None if there are too few."""
+    return model.held_out or _validation(model, corpus, work or Workplace())
+
+
 def learnt_from_held_out(
-    model: Model, corpus: Corpus, work: Workplace | None = None
+    model: Model, held_out: HeldOut | None
 ) -> tuple[Calibration | None, TailAdvice | None]:
     """The calibration of a fitted model and its tail; None without rows or without probabilities."""
-    if model.card.scores == "rank":
-        return None, None
-    held_out = model.held_out or _validation(model, corpus, work or Workplace())
-    if held_out is None:
+    if held_out is None or model.card.scores == "rank":
         return None, None
     kind, top, rows = model.card.scores, held_out.top, held_out.rows
     calibration = Calibration() if model.held_out is not None else calibrated(top, kind, rows)

@@ -6,6 +6,7 @@
 | `run.json` | how the run came about: `RunFacts` |
 | `labels/` | ids, names and texts (bytes and offsets), training counts without and with added rows |
 | `model/` | whatever the model saved |
+| `README.md` | the model card, for people: `tailwright.runs.model_card` |
 | `log.jsonl` | how the training went; not in the manifest |
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,9 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.runs.hub import folder_of, push
 from tailwright.runs.label_choice import Ask, Labels, top_among
+from tailwright.runs.model_card import model_card
 from tailwright.runs.predicting import Request, Texts
 from tailwright.runs.predictions import Predictions
 from tailwright.runs.probability import Calibration, probabilities_of
@@ -87,11 +90,26 @@ class TailAdvice(_Facts):
         return f"--tail {self.tail:g} (held-out rows: PSP@5 {self.psp5:+.1f}, P@1 {self.p1:+.1f})"
 
 
+class Measurement(_Facts):
+    """How good a run was before it was saved: all metrics in percent, and which rows they are of."""
+
+    of: Literal["test", "held-out"]
+    rows: int = Field(ge=1)
+    metrics: dict[str, int | float]
+    slices: dict[str, dict[str, int | float]]
+    seconds: float = Field(ge=0)  # that it took
+
+    def evaluated(self) -> dict[str, Any]:
+        """The metrics and slices as `evaluate` gives them."""
+        return {**self.metrics, "slices": self.slices}
+
+
 class RunFacts(_Facts):
     """The whole of `run.json`.
 
     `train_rows` are original rows, `fraction` their share of the training rows that were read. Where rows
     were held out, `calibration` is how scores become probabilities, and `tail` what they recommend.
+    `measured` is None where nobody asked for it, or where there were no rows for it.
     """
 
     model: str
@@ -104,6 +122,7 @@ class RunFacts(_Facts):
     versions: dict[str, str]
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
+    measured: Measurement | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +150,7 @@ class Run:
     versions: dict[str, str] = field(default_factory=library_versions)
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
+    measured: Measurement | None = None  # on rows that it has not learnt from
 
     def __post_init__(self) -> None:
         if self.augmented_counts is None:
@@ -247,6 +267,7 @@ class Run:
             versions=self.versions,
             calibration=self.calibration,
             tail=self.tail,
+            measured=self.measured,
         )
         with writing(path, kind="run", overwrite=overwrite) as folder:
             folder.json("run.json", facts.model_dump())
@@ -255,6 +276,15 @@ class Run:
             labels.array("counts", self.labels.counts)
             labels.array("augmented_counts", self.augmented_counts)
             self.model.save(folder.sub("model"))
+            folder.markdown("README.md", model_card(self))
+
+    def push_to_hub(self, name: str, token: str | None = None, private: bool = True) -> str:
+        """Write the run folder to the repository `user/name` of the Hugging Face hub, made if need be.
+
+        The address that it returns loads exactly this run: `tailwright.load("hub:user/name@revision")`. Paths
+        of this machine are not pushed. `token` is by default that of `hf auth login`.
+        """
+        return push(self, name, token, private)
 
 
 def _ranked(
@@ -264,7 +294,9 @@ def _ranked(
 
 
 def load(path: str | Path) -> Run:
-    """The run kept in a folder; anything damaged in it is one clear error, and nothing in it is executed.
+    """The run kept in a folder, or on the hub as `hub:user/name` or `hub:user/name@revision`.
+
+    Anything damaged in it is one clear error, and nothing in it is executed.
 
     >>> import tempfile
     >>> from tailwright.runs import train
@@ -274,7 +306,7 @@ def load(path: str | Path) -> Run:
     ...     load(Path(parent) / "run").predict(["blue shoes"], k=1).names
     [['shoes']]
     """
-    folder = open_folder(path, kind="run")
+    folder = open_folder(folder_of(path), kind="run")
     facts = _facts(folder)
     stored = folder.sub("labels")
     try:
@@ -301,12 +333,13 @@ def load(path: str | Path) -> Run:
         facts.versions,
         facts.calibration,
         facts.tail,
+        facts.measured,
     )
 
 
 def read_facts(path: str | Path) -> RunFacts:
     """How the run in a folder came about; its model is not loaded."""
-    return _facts(open_folder(path, kind="run"))
+    return _facts(open_folder(folder_of(path), kind="run"))
 
 
 def _facts(folder: FolderReader) -> RunFacts:

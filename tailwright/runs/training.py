@@ -14,13 +14,14 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailwright.augmentation import AugmenterCard, RowAugmenter, RowMethod, augmenter, augmenters
+from tailwright.augmentation import Augmenter, AugmenterCard, RowAugmenter, RowMethod, augmenter, augmenters
+from tailwright.callbacks import Callback, Callbacks
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.inputs import ReadArguments, RowLabels, Source
@@ -30,7 +31,8 @@ from tailwright.models.shared.f0 import fitted_f0, makers
 from tailwright.runs.asked import corpus_and_choice
 from tailwright.runs.augmenting import augment as changed_rows
 from tailwright.runs.augmenting import check_methods
-from tailwright.runs.held_out import learnt_from_held_out
+from tailwright.runs.evaluation import measurement
+from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
 from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
 from tailwright.runs.scoring import F0
 from tailwright.settings import settings_from
@@ -63,6 +65,8 @@ def train(
     overwrite: bool = False,
     watch: Mapping[str, Dataset] | None = None,
     device: Device = "auto",
+    callbacks: Sequence[Callback] = (),
+    measure: bool = True,
     **reading: Unpack[ReadArguments],
 ) -> Run:
     """Fit a model on the training rows and on what augmentations add to them.
@@ -88,6 +92,8 @@ def train(
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
     | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
     | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
+    | `callbacks` | told of what goes on: functions, or `TensorBoard` and `MLflow` (`tailwright.callbacks`) |
+    | `measure` | evaluate on test or else on held-out rows, for the model card in `out` and for callbacks |
     | `text`, `labels`, `label_names`, `label_texts`, ... | how data are read: see `tailwright.read` |
 
     Without `augment`, a model that is named learns from the rows alone, and for one that `auto` chooses the
@@ -99,6 +105,7 @@ def train(
     [['shoes']]
     >>> train("shop.csv", text=["title", "description"], labels="tags", out="run/")    # doctest: +SKIP
     """
+    told = Callbacks(callbacks)
     corpus, choice = corpus_and_choice(data, labels_or_model, model, augment, seed, reading)
     model, augment = choice.model, choice.augment
     kind = models.get(model)
@@ -126,9 +133,15 @@ def train(
         if team.size > 1 and "+" in model:
             started = f"{team.size} processes for {model}"
             raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
-        work = Workplace() if out is None else _workplace(Path(out), asked, resume, overwrite, team)
+        told = told if team.leads else Callbacks()
+        work = (
+            Workplace(callbacks=told)
+            if out is None
+            else _workplace(Path(out), asked, resume, overwrite, team, told)
+        )
         if out is not None and team.leads:
             stack.enter_context(_no_trace_of_a_mistake(partial_of(Path(out))))
+        stack.enter_context(_told_of_both_ends(work, fitted, {name: methods[name] for name in augment}, seed))
         spared = spared_seconds()
         adding = [name for name in augment if isinstance(methods[name], RowAugmenter)]
         f0 = _f0_of(fitted, {*adding, *makers(corpus.train)}, seed, work, team)
@@ -143,9 +156,8 @@ def train(
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
         with work.phase("fit", **facts), working_together(team):
             fitted.fit(corpus, seed=seed, work=work)
-        calibration, tail = None, None
-        if team.leads:
-            calibration, tail = learnt_from_held_out(fitted, corpus, work)
+        held_out = held_out_rows(fitted, corpus, work) if team.leads else None
+        calibration, tail = learnt_from_held_out(fitted, held_out)
         if shared_folder() is not None:
             work.log("shared", spared_seconds=round(spared_seconds() - spared, 3))
         run = Run(
@@ -160,6 +172,12 @@ def train(
             calibration=calibration,
             tail=tail,
         )
+        if measure and team.leads and (out is not None or told):
+            run = replace(run, measured=measurement(run, corpus.test, held_out))
+        if run.measured is not None:
+            found = run.measured
+            metrics = found.evaluated()
+            work.log("metrics", of=found.of, rows=found.rows, metrics=metrics, watch_seconds=found.seconds)
         if out is not None and team.leads:
             run.save(out, overwrite=overwrite)
             finish(Path(out))
@@ -176,6 +194,22 @@ def _no_trace_of_a_mistake(partial: Path) -> Iterator[None]:
         if {path.name for path in partial.iterdir()} <= {ASKED, LOG}:
             shutil.rmtree(partial)
         raise
+
+
+@contextmanager
+def _told_of_both_ends(
+    work: Workplace, model: Model, methods: Mapping[str, Augmenter], seed: int
+) -> Iterator[None]:
+    """Tell callbacks what is trained and how it ends; the log has the phases in between."""
+    augment = {name: asdict(method.settings) for name, method in methods.items()}
+    name, settings = model.card.name, asdict(model.settings)
+    work.tell("training", model=name, settings=settings, augment=augment, seed=seed)
+    try:
+        yield
+    except BaseException as error:
+        work.tell("failed", problem=f"{type(error).__name__}: {error}")
+        raise
+    work.tell("finished")
 
 
 def _f0_of(model: Model, made_by: set[str], seed: int, work: Workplace, team: Team) -> F0 | None:
@@ -210,12 +244,14 @@ def check_door(model: str, method: AugmenterCard) -> None:
     raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
 
 
-def _workplace(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team) -> Workplace:
+def _workplace(
+    out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team, told: Callbacks
+) -> Workplace:
     """The place beside the run folder, made by the leader of the team while the others wait."""
     if team.leads:
         _make_place(out, asked, resume, overwrite)
     team.wait()
-    return Workplace(partial_of(out), resume=resume, writes=team.leads)
+    return Workplace(partial_of(out), resume=resume, writes=team.leads, callbacks=told)
 
 
 def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:

@@ -1,8 +1,8 @@
 """The safe folder: data files only, a manifest with their sha256, all or nothing on disk.
 
-Runs, caches and checkpoints are kept in such folders. A folder holds JSON, npy and safetensors files and a
-`manifest.json`; it is written beside its place and renamed into it, and every byte is treated as hostile when
-it is read back.
+Runs, caches and checkpoints are kept in such folders. A folder holds JSON, npy and safetensors files, perhaps
+a README.md for people, and a `manifest.json`; it is written beside its place and renamed into it, and every
+byte is treated as hostile when it is read back.
 
 >>> import tempfile, numpy as np
 >>> from pathlib import Path

@@ -99,6 +99,12 @@ class FolderWriter:
             raise ValueError(f"the name of a JSON file ends in .json, got {name!r}")
         self._session.add(self._prefix + name, [strict_json.encode(value)])
 
+    def markdown(self, name: str, text: str) -> None:
+        """`name` (which ends in .md): a text for people, which nothing reads back."""
+        if not name.endswith(".md"):
+            raise ValueError(f"the name of a Markdown file ends in .md, got {name!r}")
+        self._session.add(self._prefix + name, [text.encode()])
+
     def array(self, name: str, array: np.ndarray) -> None:
         """`name`.npy: an array of plain numbers of any shape."""
         self._session.add(f"{self._prefix}{name}.npy", npy_chunks(array, name))

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailwright.callbacks import Callbacks
+
 if TYPE_CHECKING:  # heavy: models are listed without it
     from tailwright.store import FolderReader, FolderWriter
 
@@ -27,7 +29,7 @@ class Workplace:
 
     With `resume`, `restore` gives the checkpoint that an earlier, unfinished fit left in the folder.
     Of several processes that fit together only one `writes`: for the others `folder` is None, and they read
-    checkpoints from the folder `reads`.
+    checkpoints from the folder `reads`. What is logged is told to `callbacks` too, with or without a folder.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Workplace:
         resume: bool = False,
         checkpoint_seconds: float = 60.0,
         writes: bool = True,
+        callbacks: Callbacks | None = None,
     ) -> None:
         if checkpoint_seconds < 0:
             raise ValueError(f"checkpoint_seconds must be >= 0, got {checkpoint_seconds}")
@@ -46,6 +49,7 @@ class Workplace:
         self.checkpoint_seconds = checkpoint_seconds
         self._last_checkpoint = time.monotonic()
         self._log_folder = self.folder
+        self._callbacks = callbacks or Callbacks()
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -53,7 +57,11 @@ class Workplace:
         """A workplace for one stage of the fit, with its own checkpoints; it logs to the same file."""
         folder = None if self.reads is None else self.reads / name
         stage = Workplace(
-            folder, resume=self.resume, checkpoint_seconds=self.checkpoint_seconds, writes=self.writes
+            folder,
+            resume=self.resume,
+            checkpoint_seconds=self.checkpoint_seconds,
+            writes=self.writes,
+            callbacks=self._callbacks,
         )
         stage._log_folder = self._log_folder
         return stage
@@ -68,12 +76,19 @@ class Workplace:
         self.log("end", phase=name, seconds=seconds, peak_rss_mb=peak_rss_mb())
 
     def log(self, event: str, **facts: Any) -> None:
-        """Append a line to log.jsonl."""
+        """Append a line to log.jsonl, and tell callbacks of it."""
         if self._log_folder is None:
+            self.tell(event, **facts)
             return
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, allow_nan=False)
+        line = _line(event, facts)
         with (self._log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
+        self._callbacks.tell(line)
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Tell callbacks of an event that is not logged."""
+        if self._callbacks:
+            self._callbacks.tell(_line(event, facts))
 
     def checkpoint(self, save: Callable[[FolderWriter], None], *, now: bool = False) -> None:
         """Let `save` write a checkpoint if the last one is `checkpoint_seconds` old, or `now`."""
@@ -94,6 +109,10 @@ class Workplace:
         from tailwright.store import open_folder
 
         return open_folder(self.reads / "checkpoint", kind="checkpoint")
+
+
+def _line(event: str, facts: dict[str, Any]) -> str:
+    return json.dumps({"time": round(time.time(), 3), "event": event, **facts}, allow_nan=False)
 
 
 def peak_rss_mb() -> float:

@@ -132,6 +132,7 @@ def _trained(cell: Cell, corpus: Corpus, out: Path, watch: Mapping[str, Dataset]
         out=out,
         resume=True,
         watch=watch,
+        measure=False,  # `judged` ranks the test rows
     )
 
 
