@@ -65,6 +65,11 @@ class LabelSpace:
         filled = pc.not_equal(pc.utf8_trim_whitespace(self.texts), "")
         return np.asarray(filled.to_numpy(zero_copy_only=False))
 
+    def behind(self, labels: int) -> LabelSpace:
+        """The labels behind the first `labels`."""
+        columns = (getattr(self, name).slice(labels) for name in _LABEL_COLUMNS)
+        return LabelSpace(*columns, self.counts[labels:])
+
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)
 
