@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tailwright.training.schedules import Schedule
 from tailwright.training.watch import Watch
 
 FLOAT = 4  # bytes
+LATER_EPOCHS, LATER_RATE = 3, 0.3
 
 
 class SampledNegatives:
@@ -74,6 +76,16 @@ class TwinPhase(Phase):
         labels = self.negatives.beside(batch.targets, random)
         texts, targets = self.texts.take(rows, batch.appended), batch.targets.among(labels)
         return self.network.loss(texts, labels, targets, self.discount[labels])
+
+
+def later_settings(settings: TwinSettings) -> TwinSettings:
+    """The settings for rows that come later."""
+    return replace(
+        settings,
+        epochs=LATER_EPOCHS,
+        rate=LATER_RATE * settings.rate,
+        block_rate=LATER_RATE * settings.block_rate,
+    )
 
 
 def _plan(settings: TwinSettings) -> Plan:
