@@ -19,6 +19,7 @@ _HOME_OF = {
     "Dataset": "tailwright.data.dataset",
     "LabelSpace": "tailwright.data.corpus",
     "augment": "tailwright.runs",
+    "continued": "tailwright.runs",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
@@ -34,6 +35,7 @@ __all__ = [
     "LabelSpace",
     "__version__",
     "augment",
+    "continued",
     "demo_corpus",
     "evaluate",
     "inspect",
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from tailwright.data.inspect import inspect
     from tailwright.data.read import read
     from tailwright.data.write import write
-    from tailwright.runs import augment, evaluate, load, train
+    from tailwright.runs import augment, continued, evaluate, load, train
 
 
 def __getattr__(name: str) -> Any:

@@ -14,10 +14,10 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from scipy import sparse
 from tailwright import __version__
 from tailwright.data.corpus import LabelSpace, load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
+from tailwright.data.relabelling import appended_labels, refuse_known
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
@@ -84,11 +85,27 @@ class TailAdvice(_Facts):
         return f"--tail {self.tail:g} (held-out rows: PSP@5 {self.psp5:+.1f}, P@1 {self.p1:+.1f})"
 
 
+class LaterStep(_Facts):
+    """What came to a run after it was trained: labels by their texts, or rows that it learnt from too.
+
+    `run` is the folder of the run as it was before, and `data` what came; empty if unknown.
+    """
+
+    kind: Literal["labels", "rows"]
+    run: str
+    data: TrainingData
+    rows_before: int = Field(ge=0)
+    rows_after: int = Field(ge=0)
+    labels_before: int = Field(ge=0)
+    labels_after: int = Field(ge=0)
+
+
 class RunFacts(_Facts):
     """The whole of `run.json`.
 
     `train_rows` are original rows, `fraction` their share of the training rows that were read. Where rows
-    were held out, `calibration` is how scores become probabilities, and `tail` what they recommend.
+    were held out, `calibration` is how scores become probabilities, and `tail` what they recommend. `data`
+    is what the run was trained on first, `later` what came afterwards.
     """
 
     model: str
@@ -101,6 +118,7 @@ class RunFacts(_Facts):
     versions: dict[str, str]
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
+    later: list[LaterStep] = []
 
 
 @dataclass(frozen=True)
@@ -143,6 +161,8 @@ class Run:
     versions: dict[str, str] = field(default_factory=library_versions)
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
+    later: tuple[LaterStep, ...] = ()  # in order
+    source: str = ""  # the folder that it was loaded from
 
     def __post_init__(self) -> None:
         if self.augmented_counts is None:
@@ -208,6 +228,33 @@ class Run:
             top = TopK(top.ids, self.probabilities(top))
         return Predictions.of(top, self.labels)
 
+    def with_labels(self, labels: LabelSpace, *, source: str = "") -> Run:
+        """The run with more labels, which are found by their texts; nothing is trained.
+
+        Only some models can (`ModelCard.adds_labels`). Known labels keep their places. `source` is where the
+        labels came from.
+
+        >>> new = LabelSpace(["b17"], texts=["bags and rucksacks"])
+        >>> run.with_labels(new).save("run2/")    # doctest: +SKIP
+        """
+        refuse_known(self.labels, labels)
+        step = LaterStep(
+            kind="labels",
+            run=self.source,
+            data=TrainingData(path=source),
+            rows_before=self.train_rows,
+            rows_after=self.train_rows,
+            labels_before=len(self.labels),
+            labels_after=len(self.labels) + len(labels),
+        )
+        return replace(
+            self,
+            model=self.model.with_more_labels(labels),
+            labels=appended_labels(self.labels, labels),
+            augmented_counts=np.concatenate([self.augmented_counts, np.zeros(len(labels))]),
+            later=(*self.later, step),
+        )
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
         facts = RunFacts(
@@ -221,6 +268,7 @@ class Run:
             versions=self.versions,
             calibration=self.calibration,
             tail=self.tail,
+            later=list(self.later),
         )
         with writing(path, kind="run", overwrite=overwrite) as folder:
             folder.json("run.json", facts.model_dump())
@@ -260,6 +308,8 @@ def load(path: str | Path) -> Run:
         facts.versions,
         facts.calibration,
         facts.tail,
+        tuple(facts.later),
+        str(Path(path).resolve()),
     )
 
 

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ from tailwright.training.team import Team, connected, working_together
 from tailwright.training.workplace import Workplace
 
 if TYPE_CHECKING:
+    from tailwright.runs.continuing import Continuation
     from tailwright.training.devices import Device
 
 ASKED, LOG = "asked.json", "log.jsonl"
@@ -57,6 +59,7 @@ def train(
     overwrite: bool = False,
     watch: Mapping[str, Dataset] | None = None,
     device: Device = "auto",
+    continuation: Continuation | None = None,
 ) -> Run:
     """Fit the model of that name on the training rows and on what the augmentations add to them.
 
@@ -73,6 +76,7 @@ def train(
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
     | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
     | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
+    | `continuation` | the run that goes on: `tailwright.continued` fills it |
     """
     kind = models.get(model)
     fitted = kind(settings_from(kind.Settings, settings or {}))
@@ -95,6 +99,8 @@ def train(
         "seed": seed,
         "data": data.digest,
     }
+    if continuation is not None:
+        asked |= continuation.fingerprint
     with connected() as team, ExitStack() as stack:
         if team.size > 1 and "+" in model:
             started = f"{team.size} processes for {model}"
@@ -114,8 +120,9 @@ def train(
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
+        fit = fitted.fit if continuation is None else partial(continuation.fit, fitted)
         with work.phase("fit", **facts), working_together(team):
-            fitted.fit(corpus, seed=seed, work=work)
+            fit(corpus, seed=seed, work=work)
         calibration, tail = None, None
         if team.leads:
             calibration, tail = learnt_from_held_out(fitted, corpus, work)
@@ -133,6 +140,8 @@ def train(
             calibration=calibration,
             tail=tail,
         )
+        if continuation is not None:
+            run = continuation.recorded(run)
         if out is not None and team.leads:
             run.save(out, overwrite=overwrite)
             finish(Path(out))
