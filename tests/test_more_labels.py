@@ -12,8 +12,9 @@ import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.data.corpus import LabelSpace
+from tailwright.data.dataset import Origin
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.data.relabelling import in_the_order_of, over_labels, relabelled, together
+from tailwright.data.relabelling import in_the_order_of, labels_to_add, over_labels, relabelled, together
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError
@@ -28,7 +29,9 @@ NEW = LabelSpace(["s", "k"], ["submarine", "kettle"], ["submarine cables", "copp
 def fused(tmp_path_factory) -> Path:
     """A run folder of linear+twin."""
     out = tmp_path_factory.mktemp("runs") / "run"
-    tw.train(tiny_corpus(rows=80), "linear+twin", settings=QUICK, out=out)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tailwright.models.fusion.learning.STEPS", 30)  # a combination in a moment
+        tw.train(tiny_corpus(rows=80), "linear+twin", settings=QUICK, out=out)
     return out
 
 
@@ -126,8 +129,6 @@ def test_a_model_that_cannot_add_labels_names_those_that_can():
 def test_labels_without_ids_are_numbered_on_or_named(tmp_path):
     path = tmp_path / "more.txt"
     path.write_text("submarine cables\ncopper kettles\n")
-    from tailwright.data.relabelling import labels_to_add
-
     numbered, _ = labels_to_add(path, tiny_corpus().labels)
     assert numbered.ids.to_pylist() == ["11", "12"]
     named, _ = labels_to_add(path, LabelSpace(["hats", "shoes"]))
@@ -137,8 +138,6 @@ def test_labels_without_ids_are_numbered_on_or_named(tmp_path):
 def test_weights_of_added_labels_are_mentioned(tmp_path):
     path = tmp_path / "more.csv"
     path.write_text("id,text,made_weight\na,new things,0.5\n")
-    from tailwright.data.relabelling import labels_to_add
-
     _, notes = labels_to_add(path, tiny_corpus().labels)
     assert notes == ("made_weight counts in training alone and is not used here",)
 
@@ -174,15 +173,13 @@ def test_a_new_word_is_as_rare_as_the_rarest_known_one_and_frequent_enough():
 
 
 def test_rows_over_a_larger_label_space_keep_every_column():
-    corpus = tiny_corpus(rows=4)
-    made = tw.augment(corpus, "gandalf").train
     data = tw.Dataset(
-        made.texts,
-        made.targets,
-        np.linspace(0, 1, len(made)),
-        pairs_from_lists([[1], *([] for _ in range(len(made) - 1))], 11),
-        pairs_from_lists([[2], *([] for _ in range(len(made) - 1))], 11),
-        made.origin,
+        ["red apple", "apple", "bridge"],
+        pairs_from_lists([[0, 3], [0], [10]], 11, [[1.0, 0.25], [0.5], [1.0]]),
+        np.array([0, 0.5, 2]),
+        pairs_from_lists([[1], [], []], 11),
+        pairs_from_lists([[], [2], []], 11),
+        Origin(np.array([0, 0, 1]), np.array([0, 1, 0]), ("", "copy")),
         np.linspace(0.5, 1, 11),
     )
     columns = np.arange(11)[::-1] + 2

@@ -20,7 +20,7 @@ from tailwright.data.pairs import checked, empty_pairs
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
-from tailwright.models import Model, ModelCard, models
+from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.batches import BatchMix, DrawnBatch
@@ -50,6 +50,7 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     few = tiny_corpus(FEW)
     plain = kind.learnt(few)
     require(_same(kind.learnt(few), plain), "the same seed gives other predictions")
+    _check_more_rows(kind, few)
     _check_label_weights(kind, few)
     _check_weight_0(kind, few)
     if "batch" in kind.card.doors:
@@ -299,6 +300,32 @@ def _check_more_labels(kind: _Kind, model: Model, corpus: Corpus, top: TopK) -> 
         kept = np.array_equal(after[(after >= 0) & (after < labels)], before[before >= 0])
         require(kept, "the labels that it knew rank otherwise after others were added")
     _check_saved(kind, grown, labels + 2, texts, grown.predict(texts, 5))
+
+
+def _check_more_rows(kind: _Kind, corpus: Corpus) -> None:
+    """It goes on from what another of its kind knows, which stays as it is; or it says that it cannot."""
+    train, start = corpus.train, len(corpus.train) // 2
+    later = LaterRows(corpus, (start,))
+    if not kind.card.continues:
+        try:
+            kind.new().fit_more(kind.new(), later)
+        except InputError:
+            return
+        raise AssertionError("its card says that it cannot go on with more rows, yet it does")
+    before = kind.fitted(corpus.with_train(train.take(range(start))))
+    known = before.predict(train.texts, 5)
+
+    def gone_on() -> TopK:
+        model = kind.new()
+        model.fit_more(before, later, seed=1)
+        return model.predict(train.texts, 5)
+
+    after = gone_on()
+    _check_ranking(after, len(train), 5, len(corpus.labels))
+    require(_same(gone_on(), after), "the same seed gives other predictions after more rows")
+    require(_same(before.predict(train.texts, 5), known), "going on changes the model that it goes on from")
+    if "targets" in kind.card.reads:
+        require(not _same(after, known), "more rows make no difference to what it knows")
 
 
 def _check_better_than_popularity(kind: _Kind, corpus: Corpus, top: TopK) -> None:

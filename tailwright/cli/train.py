@@ -95,9 +95,14 @@ def train(
     if not leads:
         out = Output(out.as_json, quiet=True)
     if continue_from is not None:
-        given = {"--model": model, "--augment": augment, "--filter": filtered, "--mask": masked}
+        given: dict[str, Any] = {
+            "--model": model,
+            "--augment": augment,
+            "--filter": filtered or None,
+            "--mask": masked,
+        }
         given |= {"--config": config, "--set": assignments, "--budget": budget, "--seed": seed}
-        refuse_with_continue([option for option, value in given.items() if value not in (None, False)])
+        refuse_with_continue([option for option, value in given.items() if value is not None])
         go_on(out, read, continue_from, path, out_folder, resume, overwrite)
         return
     asked = read_config(config) if config is not None else Asked()

@@ -67,8 +67,8 @@ class LabelSpace:
 
     def behind(self, labels: int) -> LabelSpace:
         """The labels behind the first `labels`."""
-        columns = (getattr(self, name).slice(labels) for name in _LABEL_COLUMNS)
-        return LabelSpace(*columns, self.counts[labels:])
+        columns = {name: getattr(self, name).slice(labels) for name in _LABEL_COLUMNS}
+        return LabelSpace(**columns, counts=self.counts[labels:])
 
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         return replace(self, counts=counts)

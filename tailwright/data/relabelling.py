@@ -114,7 +114,8 @@ def relabelled(data: Dataset, columns: np.ndarray, labels: int) -> Dataset:
 def over_labels(corpus: Corpus, labels: LabelSpace, columns: np.ndarray) -> Corpus:
     """The corpus over `labels`, among which its own are at `columns`."""
     splits = {name: relabelled(rows, columns, len(labels)) for name, rows in corpus.splits().items()}
-    return replace(corpus, labels=labels, **splits)
+    moved = Corpus.of_splits(labels, splits)
+    return replace(moved, source=corpus.source, fraction=corpus.fraction, notes=corpus.notes)
 
 
 def in_the_order_of(corpus: Corpus, labels: LabelSpace) -> Corpus:

@@ -99,13 +99,16 @@ class SubwordTfIdf:
     ) -> tuple[SubwordTfIdf, np.ndarray]:
         """The features with columns for new words and pieces of `texts`, and the places of the old columns.
 
-        As in `TfIdf.with_new_words`; a piece must be in `min_texts` of the texts.
+        As in `TfIdf.with_new_words`. A piece must be in `min_texts` of the texts and in no known word: a text
+        of known words stays what it was.
         """
         words, places = self.words.with_new_words(texts, min_count)
         tokens = tokenise(texts)
         of_words, cut = _cut(tokens.vocabulary, self.settings.length)
-        kept = np.flatnonzero(_texts_that_hold(tokens, of_words, len(cut)) >= min_texts)
-        pieces, piece_places = with_inserted(self.pieces, arrow_strings([cut[i] for i in kept]))
+        enough = np.flatnonzero(_texts_that_hold(tokens, of_words, len(cut)) >= min_texts)
+        known = set(_cut(self.words.vocabulary, self.settings.length)[1])
+        new = [cut[i] for i in enough if cut[i] not in known]
+        pieces, piece_places = with_inserted(self.pieces, arrow_strings(new))
         idf = inserted_idf(self.idf, piece_places, len(pieces))
         grown = SubwordTfIdf(words, pieces, idf, self.settings)
         return grown, np.concatenate([places, len(words.vocabulary) + piece_places])

@@ -72,10 +72,10 @@ class Continuation:
             labels_after=len(labels),
         )
         new = len(labels) - len(run.labels)
-        notes = [f"{rows:,} rows more for the {run.train_rows:,} of {run.name}, {new:,} new labels"]
+        notes = [f"{run.name}: {run.train_rows:,} rows and {rows:,} new ones, {new:,} of the labels are new"]
         changed = _changed_texts(run, more, columns)
         if changed:
-            notes.append(f"the run's text is kept for {changed:,} labels that have another text here")
+            notes.append(f"labels that have another text here and keep the run's: {changed:,}")
         return Continuation(run, corpus, starts, step, tuple(notes))
 
     def train(self, *, out: str | Path | None, resume: bool = False, overwrite: bool = False) -> Run:
@@ -107,11 +107,11 @@ class Continuation:
     def recorded(self, fitted: Run) -> Run:
         """The trained run with what went before: rows, counts, and the calibration where it has no other."""
         run = self.run
-        known = {"data": run.data, "fraction": run.fraction, "later": (*run.later, self.step)}
+        fitted = replace(fitted, data=run.data, fraction=run.fraction, later=(*run.later, self.step))
         if fitted.calibration is None:
-            known |= {"calibration": run.calibration, "tail": run.tail}
+            fitted = replace(fitted, calibration=run.calibration, tail=run.tail)
         if run.model.card.continues == "all rows":
-            return replace(fitted, **known)
+            return fitted
         added = len(fitted.labels) - len(run.labels)
         counts = fitted.labels.counts + np.pad(run.labels.counts, (0, added))
         applied = [
@@ -124,7 +124,6 @@ class Continuation:
             train_rows=self.step.rows_after,
             augmentations=tuple(applied),
             augmented_counts=fitted.augmented_counts + np.pad(run.augmented_counts, (0, added)),
-            **known,
         )
 
 
@@ -166,7 +165,7 @@ def joined(corpora: Sequence[Corpus]) -> tuple[Corpus, tuple[int, ...]]:
 
     With a single corpus, all its rows are new.
     """
-    firsts, splits = [0], {}
+    firsts, splits = [0], dict[str, list[Dataset]]()
     for corpus in corpora:
         for name, rows in corpus.splits().items():
             splits.setdefault(name, []).append(_numbered_from(rows, firsts[-1]))

@@ -23,7 +23,9 @@ from tailwright.training.schedules import Schedule
 from tailwright.training.watch import Watch
 
 FLOAT = 4  # bytes
-LATER_EPOCHS, LATER_RATE = 3, 0.3
+# What rates are multiplied by for rows that come later. After 80 % of cooking-se, the rest change P@1 by +0.4
+# and PSP@5 by +0.2 points with this, and by -1.2 and -0.4 with 1.
+LATER = 0.3
 
 
 class SampledNegatives:
@@ -79,13 +81,8 @@ class TwinPhase(Phase):
 
 
 def later_settings(settings: TwinSettings) -> TwinSettings:
-    """The settings for rows that come later."""
-    return replace(
-        settings,
-        epochs=LATER_EPOCHS,
-        rate=LATER_RATE * settings.rate,
-        block_rate=LATER_RATE * settings.block_rate,
-    )
+    """The settings for rows that come later: smaller rates, so that the rows before are not forgotten."""
+    return replace(settings, rate=LATER * settings.rate, block_rate=LATER * settings.block_rate)
 
 
 def _plan(settings: TwinSettings) -> Plan:
