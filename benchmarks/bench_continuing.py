@@ -71,11 +71,11 @@ def added(corpus: tw.Corpus, model: str) -> dict[str, Any]:
     order = np.concatenate([np.flatnonzero(~late), np.flatnonzero(late)])
     columns = np.empty(count, dtype=np.int64)
     columns[order] = np.arange(count)
-    names = ("ids", "names", "texts")
-    labels = LabelSpace(*(getattr(corpus.labels, name).take(pa.array(order)) for name in names))
+    ids, texts = (getattr(corpus.labels, name).take(pa.array(order)) for name in ("ids", "texts"))
+    labels = LabelSpace(ids, texts=texts)  # names repeat in some corpora
     whole, first = over_labels(corpus, labels, columns), int((~late).sum())
     rows = whole.train
-    known = LabelSpace(*(getattr(labels, name).slice(0, first) for name in names))
+    known = LabelSpace(ids.slice(0, first), texts=texts.slice(0, first))
     train = tw.Dataset(rows.texts, rows.targets[:, :first], excluded=rows.excluded[:, :first])
     run = tw.train(tw.Corpus(train, known), model)
     grown, seconds = timed(lambda: run.with_labels(labels.behind(first)))

@@ -143,9 +143,7 @@ class Model(ABC):
         Rows of weight 0 are left out first, so that they are in no vocabulary, cluster, count or batch.
         `work` is where phases are logged and checkpoints kept.
         """
-        for mix in self.mixes:
-            if not self.card.takes(mix.card):
-                raise InputError(f"{self.card.name} cannot be trained with {mix.card.name}")
+        self._check_mixes()
         self.learn(corpus.weighed(), seed=seed, work=work or Workplace())
 
     @abstractmethod
@@ -162,12 +160,18 @@ class Model(ABC):
 
         That is a fitted model of the same kind and settings. Everything that `fit` promises holds.
         """
-        work = work or Workplace()
-        self.learn_more(before, replace(later, corpus=later.corpus.weighed()), seed=seed, work=work)
+        self._check_mixes()
+        weighed = replace(later, corpus=later.corpus.weighed())
+        self.learn_more(before, weighed, seed=seed, work=work or Workplace())
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """What `fit_more` does, without rows of weight 0."""
         raise InputError(f"{self.card.name} cannot go on learning from more rows")
+
+    def _check_mixes(self) -> None:
+        for mix in self.mixes:
+            if not self.card.takes(mix.card):
+                raise InputError(f"{self.card.name} cannot be trained with {mix.card.name}")
 
     def f0_for(self, made_by: Collection[str]) -> Model | None:
         """The model that learns from original rows alone before this one does from those methods' rows too.

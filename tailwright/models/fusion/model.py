@@ -44,7 +44,7 @@ class Fusion(Model):
     parts: list[Model]
     combination: Combination
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
-    known: np.ndarray  # (parts,) int64: how many labels each knows; one that reads no label texts, the first
+    added: int = 0  # labels at the end that were added by their texts, which only some parts know
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         learning, held_out = self._held_out(corpus, seed)
@@ -68,7 +68,6 @@ class Fusion(Model):
     def _learn(self, fit: FitPart, learning: Corpus, held_out: Dataset, seed: int, work: Workplace) -> None:
         """Fit the parts, and the combination to the rows that were held out of `learning`."""
         self.counts = learning.labels.counts
-        self.known = np.full(len(self.names), len(learning.labels))
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
         fitted = {name: self._fitted(name, fit, work) for name in self.names}
         self.parts = [
@@ -163,19 +162,18 @@ class Fusion(Model):
         """The k best labels of each text by each part."""
         if excluded is None:
             return [part.predict(texts, k) for part in self.parts]
+        first = excluded[:, : len(self.counts) - self.added] if self.added else excluded
         return [
-            part.predict_besides(texts, k, excluded if known == excluded.shape[1] else excluded[:, :known])
-            for part, known in zip(self.parts, self.known, strict=True)
+            part.predict_besides(texts, k, excluded if part.card.adds_labels else first)
+            for part in self.parts
         ]
 
     def with_more_labels(self, labels: LabelSpace) -> Model:
         if not self.card.adds_labels:
             return super().with_more_labels(labels)
         grown = type(self)(self.settings)
-        able = [part.card.adds_labels for part in self.parts]
-        both = zip(self.parts, able, strict=True)
-        grown.parts = [part.with_more_labels(labels) if adds else part for part, adds in both]
-        grown.known = self.known + len(labels) * np.array(able)
+        grown.parts = [p.with_more_labels(labels) if p.card.adds_labels else p for p in self.parts]
+        grown.added = self.added + len(labels)
         grown.counts = np.concatenate([self.counts, np.zeros(len(labels), dtype=np.int64)])
         grown.combination = self.combination
         return grown
@@ -185,16 +183,19 @@ class Fusion(Model):
             part.save(folder.sub(name))
         self.combination.save(folder)
         folder.array("counts", self.counts)
-        folder.array("known", self.known)
+        if self.added:
+            folder.array("added", np.array(self.added, dtype=np.int64))
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        self.known = np.full(len(self.names), labels)
-        if folder.has("known.npy"):  # an earlier version did not write it
-            self.known = folder.array("known", dtype=np.int64, shape=(len(self.names),))
-        if not bool(((self.known >= 0) & (self.known <= labels)).all()):
-            raise InputError("found parts with other labels", expected=f"0..{labels}", path=folder.path)
-        known = zip(self.names, self.known.tolist(), strict=True)
-        self.parts = [self._loaded(name, folder.sub(name), count) for name, count in known]
+        if folder.has("added.npy"):
+            self.added = int(folder.array("added", dtype=np.int64, shape=()))
+        if not 0 <= self.added <= labels:
+            raise InputError(f"found {self.added} added labels", expected=f"0..{labels}", path=folder.path)
+        adds = {name: models.card(part).adds_labels for name, part in self.names.items()}
+        self.parts = [
+            self._loaded(name, folder.sub(name), labels if adds[name] else labels - self.added)
+            for name in self.names
+        ]
         self.combination = Combination.load(folder, len(self.parts), self.settings.hidden)
         self.counts = folder.array("counts", dtype=np.int64, shape=(labels,))
         if len(self.counts) and self.counts.min() < 0:
