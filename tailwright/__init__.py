@@ -23,6 +23,7 @@ _HOME_OF = {
     "LabelSpace": "tailwright.data.corpus",
     "augment": "tailwright.runs",
     "callbacks": "tailwright.callbacks",
+    "continued": "tailwright.runs",
     "demo_corpus": "tailwright.data.demo",
     "evaluate": "tailwright.runs",
     "inspect": "tailwright.data.inspect",
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "augment",
     "callbacks",
+    "continued",
     "demo_corpus",
     "evaluate",
     "inspect",
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from tailwright.data.inspect import inspect
     from tailwright.data.read import read
     from tailwright.data.write import write
-    from tailwright.runs import augment, evaluate, load, train
+    from tailwright.runs import augment, continued, evaluate, load, train
 
 
 def __getattr__(name: str) -> Any:

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tailwright.augmentation import Augmenter, AugmenterCard, BatchAugmenter
 from tailwright.checks.corpora import odd_corpus, require, tiny_corpus
 from tailwright.checks.hidden_door import Blender
-from tailwright.data.corpus import Corpus
+from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import checked, empty_pairs
+from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
 from tailwright.evaluation.ranking import TopK
-from tailwright.models import Model, ModelCard, models
+from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.settings import settings_from
 from tailwright.store import open_folder, writing
 from tailwright.training.batches import BatchMix, DrawnBatch
@@ -39,15 +41,17 @@ def check_model(name: str, settings: Mapping[str, Any] | None = None) -> None:
     model = kind.fitted(corpus)
     top = model.predict(corpus.train.texts, 5)
     _check_ranking(top, len(corpus.train), 5, len(corpus.labels))
-    _check_saved(kind, model, corpus, top)
+    _check_saved(kind, model, len(corpus.labels), corpus.train.texts, top)
     _check_batches(model, corpus, top)
     _check_odd_texts(kind, model, corpus)
     _check_knows(kind, model, corpus)
     _check_reads(kind, corpus, top)
     _check_better_than_popularity(kind, corpus, top)
+    _check_more_labels(kind, model, corpus, top)
     few = tiny_corpus(FEW)
     plain = kind.learnt(few)
     require(_same(kind.learnt(few), plain), "the same seed gives other predictions")
+    _check_more_rows(kind, few)
     _check_label_weights(kind, few)
     _check_weight_0(kind, few)
     if "batch" in kind.card.doors:
@@ -92,14 +96,14 @@ def _check_ranking(top: TopK, rows: int, k: int, labels: int) -> None:
         require(bool((np.diff(real.astype(int)) <= 0).all()), "padding stands before a prediction")
 
 
-def _check_saved(kind: _Kind, model: Model, corpus: Corpus, top: TopK) -> None:
+def _check_saved(kind: _Kind, model: Model, labels: int, texts: pa.LargeStringArray, top: TopK) -> None:
     with tempfile.TemporaryDirectory() as parent:
         path = Path(parent) / "model"
         with writing(path, kind="model") as folder:
             model.save(folder)
         loaded = kind.new()
-        loaded.load(open_folder(path, kind="model"), len(corpus.labels))
-        require(_same(loaded.predict(corpus.train.texts, 5), top), "saved and loaded, it predicts otherwise")
+        loaded.load(open_folder(path, kind="model"), labels)
+        require(_same(loaded.predict(texts, 5), top), "saved and loaded, it predicts otherwise")
 
 
 def _check_batches(model: Model, corpus: Corpus, top: TopK) -> None:
@@ -285,6 +289,54 @@ def _rank_of(top: TopK, label: int, rows: np.ndarray) -> float:
     """The mean place of a label over these rows, 0 is best; one past the end where it is missing."""
     is_label = top.ids[rows] == label
     return float(np.where(is_label.any(axis=1), is_label.argmax(axis=1), top.ids.shape[1]).mean())
+
+
+def _check_more_labels(kind: _Kind, model: Model, corpus: Corpus, top: TopK) -> None:
+    """New labels are found by their texts, nothing else changes; or the model says that it cannot."""
+    more = LabelSpace(arrow_strings(["new", "newer"]), arrow_strings(["submarine cables", "copper kettles"]))
+    if not kind.card.adds_labels:
+        try:
+            model.with_more_labels(more)
+        except InputError:
+            return
+        raise AssertionError("its card says that no labels can be added, yet it adds them")
+    grown, labels, texts = model.with_more_labels(more), len(corpus.labels), corpus.train.texts
+    require(_same(model.predict(texts, 5), top), "adding labels changes the model that they are added to")
+    # A fusion may believe the parts that do not name it.
+    top_k = labels + 2 if "+" in kind.card.name else 1
+    found = (grown.predict(more.texts, top_k).ids == [[labels], [labels + 1]]).any(axis=1)
+    require(bool(found.all()), "a label that was added is not found by its text")
+    known, every = model.predict(texts, labels), grown.predict(texts, labels + 2)
+    for before, after in zip(known.ids, every.ids, strict=True):
+        kept = np.array_equal(after[(after >= 0) & (after < labels)], before[before >= 0])
+        require(kept, "the labels that it knew rank otherwise after others were added")
+    _check_saved(kind, grown, labels + 2, texts, grown.predict(texts, 5))
+
+
+def _check_more_rows(kind: _Kind, corpus: Corpus) -> None:
+    """It goes on from what another of its kind knows, which stays as it is; or it says that it cannot."""
+    train, start = corpus.train, len(corpus.train) // 2
+    later = LaterRows(corpus, (start,))
+    if not kind.card.continues:
+        try:
+            kind.new().fit_more(kind.new(), later)
+        except InputError:
+            return
+        raise AssertionError("its card says that it cannot go on with more rows, yet it does")
+    before = kind.fitted(corpus.with_train(train.take(range(start))))
+    known = before.predict(train.texts, 5)
+
+    def gone_on() -> TopK:
+        model = kind.new()
+        model.fit_more(before, later, seed=1)
+        return model.predict(train.texts, 5)
+
+    after = gone_on()
+    _check_ranking(after, len(train), 5, len(corpus.labels))
+    require(_same(gone_on(), after), "the same seed gives other predictions after more rows")
+    require(_same(before.predict(train.texts, 5), known), "going on changes the model that it goes on from")
+    if "targets" in kind.card.reads:
+        require(not _same(after, known), "more rows make no difference to what it knows")
 
 
 def _check_better_than_popularity(kind: _Kind, corpus: Corpus, top: TopK) -> None:

@@ -18,6 +18,7 @@ from tailwright.cli import (
     filter,
     graph,
     inspect,
+    labels,
     methods,
     predict,
     quality,
@@ -39,6 +40,8 @@ Start with `tailwright demo`, then `tailwright data inspect PATH` on your own fi
 
 app = typer.Typer(name="tailwright", help=HELP, no_args_is_help=True, rich_markup_mode="markdown")
 data = typer.Typer(help="Look at a corpus, and turn one format into another.", no_args_is_help=True)
+label_commands = typer.Typer(help="Give a trained run more labels.", no_args_is_help=True)
+GROUPS = {"data": data, "labels": label_commands}
 
 app.command("demo")(demo.demo)
 app.add_typer(data, name="data")
@@ -48,6 +51,8 @@ app.command("augment")(augment.augment)
 app.command("filter")(filter.filter_rows)
 app.command("quality")(quality.quality)
 app.command("train")(train.train)
+app.add_typer(label_commands, name="labels")
+label_commands.command("add")(labels.add)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("tail")(tail.tail)
@@ -62,10 +67,15 @@ app.command("augmenters")(methods.augmenters)
 
 
 def command_names() -> list[list[str]]:
-    """Every command as words, the bare `tailwright` and `tailwright data` among them."""
+    """Every command as words, the bare `tailwright` and its groups, such as `tailwright data`, among them."""
     top = [[command.name] for command in app.registered_commands if command.name]
-    below = [["data", command.name] for command in data.registered_commands if command.name]
-    return [[], ["data"], *top, *below]
+    below = [
+        [group, command.name]
+        for group, commands in GROUPS.items()
+        for command in commands.registered_commands
+        if command.name
+    ]
+    return [[], *([group] for group in GROUPS), *top, *below]
 
 
 def _print_version(asked: bool) -> None:

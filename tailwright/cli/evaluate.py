@@ -46,6 +46,7 @@ def evaluate(
 
     Example: `tailwright evaluate run1/ run2/ run3/ data/`
     """
+    from tailwright.data.relabelling import in_the_order_of
     from tailwright.labels import PROPENSITY_PRESETS
     from tailwright.runs.evaluation import refuse_other_labels
 
@@ -55,7 +56,7 @@ def evaluate(
     if not folders:
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
     run = loaded(folders)
-    corpus = read(path, seed)
+    corpus = in_the_order_of(read(path, seed), run.labels)
     refuse_other_labels(corpus, run, folders[0])
     splits = corpus.splits()
     if split not in splits:

@@ -22,6 +22,7 @@ from tailwright.training.workplace import peak_rss_mb
 
 if TYPE_CHECKING:
     from tailwright.data.corpus import Corpus
+    from tailwright.runs import Run
     from tailwright.runs.choice import AutoChoice
 
 
@@ -66,6 +67,15 @@ def train(
         typer.Option("--device", help="Where models that can use a GPU train; auto: on one if it is there."),
     ] = "auto",
     log_to: LogTo = None,
+    continue_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--continue",
+            metavar="RUN",
+            help="Go on with this run, which learns from the rows of PATH too.",
+            show_default="a new run",
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
 ) -> None:
@@ -79,11 +89,24 @@ def train(
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
 
+    Example: `tailwright train --continue run/ more.csv --out run2/`
+
     Example: `tailwright train shop.csv --text title,description --labels tags --out run/`
     """
     leads = started_team().leads
     if not leads:
         out = Output(out.as_json, quiet=True)
+    if continue_from is not None:
+        given: dict[str, Any] = {
+            "--model": model,
+            "--augment": augment,
+            "--filter": filtered or None,
+            "--mask": masked,
+        }
+        given |= {"--config": config, "--set": assignments, "--budget": budget, "--seed": seed}
+        refuse_with_continue([option for option, value in given.items() if value is not None])
+        go_on(out, read, continue_from, path, out_folder, resume, overwrite)
+        return
     asked = read_config(config) if config is not None else Asked()
     asked.model = model or asked.model
     asked.augment = augment or asked.augment
@@ -126,9 +149,41 @@ def train(
     )
     if not leads:
         return
-    seconds = time.perf_counter() - start - (0 if run.measured is None else run.measured.seconds)
     advice_file.unlink(missing_ok=True)
-    out.text(f"wrote {out_folder}: {choice.model}, {len(corpus.train):,} rows, {len(corpus.labels):,} labels")
+    report(out, out_folder, run, corpus, len(corpus.train), time.perf_counter() - start)
+
+
+def go_on(
+    out: Output, read: Reading, run_folder: Path, path: Path, out_folder: Path, resume: bool, overwrite: bool
+) -> None:
+    """Let the run in a folder learn from the rows of PATH too."""
+    from tailwright.runs.continuing import Continuation, refuse_others
+
+    before = tw.load(run_folder)
+    refuse_others(before)
+    continuation = Continuation.of(before, read(path, before.seed))
+    for note in continuation.notes:
+        out.note(note)
+    start = time.perf_counter()
+    run = continuation.train(out=out_folder, resume=resume, overwrite=overwrite)
+    report(out, out_folder, run, continuation.corpus, run.train_rows, time.perf_counter() - start)
+
+
+def refuse_with_continue(given: list[str]) -> None:
+    """InputError for options that say what a run that goes on has said already."""
+    if started_team().size > 1:
+        raise InputError("--continue with several processes", expected="one")
+    if given:
+        raise InputError(f"--continue and {' '.join(given)}", expected="the model and settings of RUN")
+
+
+def report(out: Output, out_folder: Path, run: Run, corpus: Corpus, rows: int, seconds: float) -> None:
+    """Say what was trained on how many rows, how good it is on test rows, and what it took.
+
+    `seconds` are those of training and measuring.
+    """
+    seconds -= 0 if run.measured is None else run.measured.seconds
+    out.text(f"wrote {out_folder}: {run.name}, {rows:,} rows, {len(corpus.labels):,} labels")
     if run.tail is not None and run.tail.tail:
         out.text(f"for rare labels: predict {run.tail}")
     elif run.tail is not None:
@@ -139,8 +194,8 @@ def train(
         out.metrics(metrics, f"On {run.measured.rows:,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
     out.result(
-        model=choice.model,
-        augment=list(choice.augment),
+        model=run.name,
+        augment=list(run.augment),
         run=str(out_folder),
         train_seconds=round(seconds, 3),
         peak_rss_mb=peak_rss_mb(),

@@ -68,6 +68,11 @@ class LabelSpace:
         """(labels,) bool: whether a label has a text that is not blank."""
         return not_blank(self.texts)
 
+    def behind(self, labels: int) -> LabelSpace:
+        """The labels behind the first `labels`."""
+        columns = {name: getattr(self, name).slice(labels) for name in _LABEL_COLUMNS}
+        return LabelSpace(**columns, counts=self.counts[labels:])
+
     def with_counts(self, counts: np.ndarray) -> LabelSpace:
         """The same labels with other counts."""
         return replace(self, counts=counts)

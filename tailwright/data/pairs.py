@@ -103,6 +103,17 @@ def stack_pairs(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
     return checked(sparse.csr_array(sparse.vstack(matrices, format="csr", dtype=np.float32)))
 
 
+def with_moved_columns(matrix: sparse.csr_array, places: np.ndarray, columns: int) -> sparse.csr_array:
+    """The matrix with each column at its place among `columns`.
+
+    >>> with_moved_columns(pairs_from_lists([[0, 1], [1]], 2), np.array([2, 0]), 3).toarray().tolist()
+    [[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    indices = places[matrix.indices].astype(matrix.indices.dtype)
+    moved = sparse.csr_array((matrix.data, indices, matrix.indptr), shape=(matrix.shape[0], columns))
+    return moved.sorted_indices()
+
+
 def csr_arrays(matrix: sparse.csr_array) -> CsrArrays:
     """The arrays of a matrix in the types that kernels are compiled for."""
     return (

@@ -133,6 +133,13 @@ def _held(data: Source, labels: str | RowLabels, options: ReadOptions, given: Gi
     return replace(corpus, notes=tuple(reading.notes))
 
 
+def read_label_file(path: str | Path) -> tuple[LabelsFile, tuple[str, ...]]:
+    """The labels of a labels file or a vocabulary that stands alone, and what reading has to say."""
+    reading = _Reading(ReadOptions())
+    found = reading.read(str(path), lambda file: read_vocabulary(reading.stand_ins.get(file, file), ""))
+    return found, tuple(reading.notes)
+
+
 def _source(place: str, options: ReadOptions) -> str:
     """The path by which the same corpus can be read again; empty for standard input, which cannot."""
     if place == STDIN:

@@ -24,7 +24,7 @@ from tailwright.code_version import code_version
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import csr_arrays
 from tailwright.data.text.blocks import row_blocks, run_blocks
-from tailwright.data.text.tfidf import TfIdf, TfIdfSettings
+from tailwright.data.text.tfidf import TfIdf, TfIdfSettings, inserted_idf, with_inserted
 from tailwright.data.text.words import Texts, Tokens, tokenise
 from tailwright.errors import InputError
 from tailwright.kernels.tfidf import pieces_of_rows, put_side_by_side, weigh_rows
@@ -100,6 +100,25 @@ class SubwordTfIdf:
         others = arrow_strings(texts).filter(pa.array(~known))  # pieces are slower to look up
         known[~known] = np.diff(self.transform(others).indptr) > 0
         return known
+
+    def with_new_words(
+        self, texts: Texts, min_count: int = 1, min_texts: int = 1
+    ) -> tuple[SubwordTfIdf, np.ndarray]:
+        """The features with columns for new words and pieces of `texts`, and the places of the old columns.
+
+        As in `TfIdf.with_new_words`. A piece must be in `min_texts` of the texts and in no known word: a text
+        of known words stays what it was.
+        """
+        words, places = self.words.with_new_words(texts, min_count)
+        tokens = tokenise(texts)
+        of_words, cut = _cut(tokens.vocabulary, self.settings.length)
+        enough = np.flatnonzero(_texts_that_hold(tokens, of_words, len(cut)) >= min_texts)
+        known = set(_cut(self.words.vocabulary, self.settings.length)[1])
+        new = [cut[i] for i in enough if cut[i] not in known]
+        pieces, piece_places = with_inserted(self.pieces, arrow_strings(new))
+        idf = inserted_idf(self.idf, piece_places, len(pieces))
+        grown = SubwordTfIdf(words, pieces, idf, self.settings)
+        return grown, np.concatenate([places, len(words.vocabulary) + piece_places])
 
     @property
     def columns(self) -> int:

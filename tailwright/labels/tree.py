@@ -17,6 +17,7 @@ from scipy import sparse
 from tailwright.data.pairs import csr_arrays
 from tailwright.kernels.clustering import mean_directions, nearest_centroids
 from tailwright.kernels.csr import local_rows
+from tailwright.labels.vectors import unit_rows
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream
 
@@ -62,6 +63,26 @@ class LabelTree:
         node_of = np.full(labels, -1, dtype=np.int32)
         node_of[self.labels] = nodes
         return node_of
+
+
+def with_more_labels(tree: LabelTree, labels: np.ndarray, vectors: sparse.csr_array) -> LabelTree:
+    """The tree with more `labels` (ids), each last in the lowest cluster that is nearest to it.
+
+    `vectors` (all labels, columns) are of length 1; a cluster's is the sum of those of its labels.
+    """
+    starts = tree.starts[-1]
+    sizes = np.diff(starts)
+    members = sparse.csr_array((np.ones(len(tree.labels), np.float32), np.arange(len(tree.labels)), starts))
+    clusters = unit_rows(members @ vectors[tree.labels]).T.tocsc()  # (columns, clusters)
+    nearest = [
+        np.asarray((vectors[labels[at : at + VECTORS_PER_BLOCK]] @ clusters).todense()).argmax(axis=1)
+        for at in range(0, len(labels), VECTORS_PER_BLOCK)
+    ]
+    owners = np.concatenate([np.repeat(np.arange(len(sizes)), sizes), *nearest])
+    order = np.argsort(owners, kind="stable")
+    ends = np.cumsum(np.bincount(owners, minlength=len(sizes)))
+    every = np.concatenate([tree.labels, labels.astype(tree.labels.dtype)])
+    return LabelTree((*tree.starts[:-1], np.concatenate([[0], ends])), every[order])
 
 
 def label_tree(

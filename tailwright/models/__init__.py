@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from tailwright.augmentation import DOORS, Augmenter, AugmenterCard, BatchAugmenter
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     import pyarrow as pa
     from scipy import sparse
 
-    from tailwright.data.corpus import Corpus
+    from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
     from tailwright.store import FolderReader, FolderWriter
@@ -44,6 +44,9 @@ class ModelCard:
     `scores` says how scores compare: probabilities by their ratio, log-odds by their difference. With "rank"
     only their order means something; a fusion takes them by their ratio.
     `extra` is the extra of the package that must be installed, if any.
+    `adds_labels` says that `with_more_labels` works.
+    `continues` is what `fit_more` needs: the new rows alone, or the rows of the first training too; empty for
+    a model that cannot.
     """
 
     name: str
@@ -54,6 +57,8 @@ class ModelCard:
     mix_points: tuple[str, ...] = ()
     scores: ScoreKind = "probability"
     extra: str = ""
+    adds_labels: bool = False
+    continues: Literal["", "new rows", "all rows"] = ""
 
     def __post_init__(self) -> None:
         for name, known in (("reads", READS), ("doors", DOORS)):
@@ -81,6 +86,29 @@ class HeldOut:
     top: TopK
     counts: np.ndarray  # (labels,) int64: original rows of each label that it learnt from
     learnt_rows: int  # original rows that it learnt from
+
+
+@dataclass(frozen=True, eq=False)
+class LaterRows:
+    """Rows that came after a model was fitted, over its labels and those that came with them, which are last.
+
+    The old rows are there too for a model that needs them. An original row says by its origin when it came:
+    those numbered from the last of `starts` on are new, the starts before are of rows that came between. What
+    augmentations made is new.
+    """
+
+    corpus: Corpus
+    starts: tuple[int, ...]
+
+    def is_new(self) -> np.ndarray:
+        """(training rows,) bool."""
+        origin = self.corpus.train.origin
+        new: np.ndarray = ~origin.is_original() | (origin.rows >= self.starts[-1])
+        return new
+
+    def new(self) -> Corpus:
+        """The corpus of the new training rows."""
+        return self.corpus.with_train(self.corpus.train.take(self.is_new().nonzero()[0]))
 
 
 class Model(ABC):
@@ -115,9 +143,7 @@ class Model(ABC):
         Rows of weight 0 are left out first, so that they are in no vocabulary, cluster, count or batch.
         `work` is where phases are logged and checkpoints kept.
         """
-        for mix in self.mixes:
-            if not self.card.takes(mix.card):
-                raise InputError(f"{self.card.name} cannot be trained with {mix.card.name}")
+        self._check_mixes()
         self.learn(corpus.weighed(), seed=seed, work=work or Workplace())
 
     @abstractmethod
@@ -126,6 +152,26 @@ class Model(ABC):
 
         A row's weight multiplies its loss.
         """
+
+    def fit_more(
+        self, before: Model, later: LaterRows, *, seed: int = 0, work: Workplace | None = None
+    ) -> None:
+        """Learn from rows that came later, starting with what `before` knows.
+
+        That is a fitted model of the same kind and settings. Everything that `fit` promises holds.
+        """
+        self._check_mixes()
+        weighed = replace(later, corpus=later.corpus.weighed())
+        self.learn_more(before, weighed, seed=seed, work=work or Workplace())
+
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        """What `fit_more` does, without rows of weight 0."""
+        raise InputError(f"{self.card.name} cannot go on learning from more rows")
+
+    def _check_mixes(self) -> None:
+        for mix in self.mixes:
+            if not self.card.takes(mix.card):
+                raise InputError(f"{self.card.name} cannot be trained with {mix.card.name}")
 
     def f0_for(self, made_by: Collection[str]) -> Model | None:
         """The model that learns from original rows alone before this one does from those methods' rows too.
@@ -181,6 +227,18 @@ class Model(ABC):
         A text of which the model knows nothing is a row of zeros.
         """
         return None
+
+    def with_more_labels(self, labels: LabelSpace) -> Model:
+        """The fitted model with `labels` behind its own, ranked by their texts; nothing is trained.
+
+        This one stays as it is. What it says of the labels that it knew changes only for texts with words
+        that came with the new ones.
+        """
+        able = [name for name in models.names() if models.card(name).adds_labels]
+        raise InputError(
+            f"{self.card.name} cannot rank a label that it was not trained on",
+            expected=f"a model that finds labels by their texts ({', '.join(able)}), or a fusion with one",
+        )
 
     @abstractmethod
     def save(self, folder: FolderWriter) -> None:

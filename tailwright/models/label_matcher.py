@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from tailwright.data.corpus import Corpus
+from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.pairs import with_moved_columns
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.shortlist import nearest_rows
-from tailwright.models import Model, ModelCard, models
+from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
@@ -33,6 +34,8 @@ class LabelMatcher(Model):
         summary="nearest label text by TF-IDF cosine, nothing learnt from the targets",
         reads=("texts", "label texts"),
         scores="rank",
+        adds_labels=True,
+        continues="new rows",
     )
 
     features: TfIdf
@@ -44,6 +47,13 @@ class LabelMatcher(Model):
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
         self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())
 
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        """Word weights stay; a new word of a row matches no label unless it is in the text of a new one."""
+        assert isinstance(before, LabelMatcher)
+        known = before.labels_by_word.shape[1]
+        grown = before.with_more_labels(later.corpus.labels.behind(known))
+        self.features, self.labels_by_word = grown.features, grown.labels_by_word
+
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
         blocks = map(self.features.transform, text_blocks(texts, "matching", ROWS_A_BLOCK))
@@ -51,6 +61,14 @@ class LabelMatcher(Model):
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return self.features.knows(texts)
+
+    def with_more_labels(self, labels: LabelSpace) -> LabelMatcher:
+        grown = LabelMatcher(self.settings)
+        grown.features, places = self.features.with_new_words(labels.texts)
+        known = with_moved_columns(self.labels_by_word.T.tocsr(), places, len(grown.features.vocabulary))
+        every = sparse.vstack([known, grown.features.transform(labels.texts)], format="csr")
+        grown.labels_by_word = sparse.csr_array(every.T.tocsr())
+        return grown
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

@@ -9,7 +9,7 @@ Where labels have texts, these count in the clusters beside the labels' rows (do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,16 +26,16 @@ from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
 from tailwright.labels.shared import shared_tree
-from tailwright.labels.tree import TreeShape
+from tailwright.labels.tree import LabelTree, TreeShape, with_more_labels
 from tailwright.labels.vectors import pifa, unit_rows
-from tailwright.models import Model, ModelCard, models
+from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
-from tailwright.training.one_versus_rest import Solver, TreeRows, solve_level
+from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
@@ -70,6 +70,7 @@ class Linear(Model):
         summary="one-versus-rest linear classifiers over shallow label trees, on TF-IDF",
         reads=("texts", "targets", "label texts"),
         paper="Bonsai",
+        continues="all rows",
     )
     Settings = LinearSettings
 
@@ -82,43 +83,81 @@ class Linear(Model):
         with work.phase("features", rows=len(train)):
             self.features, matrix = TfIdf.fit_transform(train.texts)
         with work.phase("clusters"):
-            targets = train.weighted_targets()
-            labels = np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32)
-            vectors = pifa(targets, matrix)
-            if settings.label_texts:
-                texts = self.features.transform(corpus.labels.texts)  # of length 1, as are the others
-                vectors = unit_rows(vectors + np.float32(settings.label_texts) * texts)
+            labels, vectors = self._label_vectors(corpus, matrix)
             vectors = vectors[labels]
+        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
+        threads = numba.get_num_threads()
+
+        def tree_of(number: int) -> Forest:
+            tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
+            return self._trained(number, tree, train, matrix, seed)
+
+        self.forest = self._forest(tree_of, len(corpus.labels), work)
+
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        """Old words keep their weights and old labels their clusters, so most nodes need not be solved again.
+
+        A node is, if a new row reaches it.
+        """
+        assert isinstance(before, Linear)
+        train, is_new = later.corpus.train, later.is_new()
+        with work.phase("features", rows=len(train), new_rows=int(is_new.sum())):
+            new_texts = train.texts.filter(pa.array(is_new))
+            self.features, places = before.features.with_new_words(new_texts)
+            matrix = self.features.transform(train.texts)
+        with work.phase("clusters"):
+            labels, vectors = self._label_vectors(later.corpus, matrix)
+        known = before.forest.trees()
+
+        def tree_of(number: int) -> Forest:
+            tree, levels = known[number]
+            grown = with_more_labels(tree, np.setdiff1d(labels, tree.labels), vectors)
+            solved = [[node.with_features_at(places) for node in level] for level in levels]
+            return self._trained(number, grown, train, matrix, seed, solved, is_new)
+
+        self.forest = self._forest(tree_of, len(later.corpus.labels), work)
+
+    def _label_vectors(self, corpus: Corpus, matrix: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
+        """The labels with rows that count, and (labels, columns): what all labels are clustered by."""
+        targets = corpus.train.weighted_targets()
+        vectors = pifa(targets, matrix)
+        if self.settings.label_texts:
+            texts = self.features.transform(corpus.labels.texts)  # of length 1, as are the others
+            vectors = unit_rows(vectors + np.float32(self.settings.label_texts) * texts)
+        return np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32), vectors
+
+    def _forest(self, tree_of: Callable[[int], Forest], labels: int, work: Workplace) -> Forest:
+        """All trees; those that a killed fit finished are kept."""
         forests = []
-        for number in range(settings.trees):
+        for number in range(self.settings.trees):
             # A finished tree waits in its folder if there is one, where a resumed fit finds it.
             folder = work.sub(f"tree-{number}").folder
             finished = None if folder is None else folder / "finished"
             if finished is None or not work.resume or not finished.exists():
                 with work.phase("tree", number=number):
-                    tree = self._tree(number, train, matrix, vectors, labels, seed)
+                    tree = tree_of(number)
                 if finished is None:
                     forests.append(tree)
                     continue
                 with writing(finished, kind="tree", overwrite=True) as writer:
                     tree.save(writer)
                 del tree
-            forests.append(Forest.load(open_folder(finished, kind="tree"), train.labels, matrix.shape[1]))
-        self.forest = Forest.together(forests)
+            columns = len(self.features.vocabulary)
+            forests.append(Forest.load(open_folder(finished, kind="tree"), labels, columns))
+        return Forest.together(forests)
 
-    def _tree(
+    def _trained(
         self,
         number: int,
+        tree: LabelTree,
         train: Dataset,
         matrix: sparse.csr_array,
-        vectors: sparse.csr_array,
-        labels: np.ndarray,
         seed: int,
+        solved_before: Sequence[list[NodeWeights]] = (),
+        is_new: np.ndarray | None = None,
     ) -> Forest:
-        """The tree of that number over `labels`, clustered by their `vectors` and trained."""
+        """The tree of that number with its classifiers; nodes `solved_before` by level, without new rows."""
         settings, threads = self.settings, numba.get_num_threads()
-        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
         draw = stream(seed, "linear", number)
         # In random order, because a solver starts with the first rows as a sample of all.
         order = draw.permutation(len(train))
@@ -128,10 +167,12 @@ class Linear(Model):
         solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune, sweeps)
         total = sum(tree.width(level) for level in range(tree.depth))
         with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
-            solved = [
-                solve_level(rows, tree, level, solver, threads=threads, advance=advance)
-                for level in range(tree.depth)
-            ]
+            solved = []
+            for level in range(tree.depth):
+                before = None if is_new is None else SolvedNodes(solved_before[level], is_new[order])
+                solved.append(
+                    solve_level(rows, tree, level, solver, threads=threads, advance=advance, before=before)
+                )
         return Forest.grown(tree, solved, train.labels, matrix.shape[1])
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tailwright.data.corpus import Corpus
 from tailwright.evaluation.ranking import TopK
-from tailwright.models import Model, ModelCard, models
+from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
 
@@ -23,12 +23,18 @@ class Popularity(Model):
         summary="the most frequent labels, whatever the text: the floor",
         reads=("targets",),
         scores="rank",
+        continues="new rows",
     )
 
     frequencies: np.ndarray  # (labels,) float64
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         self.frequencies = corpus.train.weighted_counts()
+
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        assert isinstance(before, Popularity)
+        self.frequencies = later.new().train.weighted_counts()
+        self.frequencies[: len(before.frequencies)] += before.frequencies
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         order = np.lexsort((np.arange(len(self.frequencies)), -self.frequencies))[:k]

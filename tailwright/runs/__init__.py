@@ -4,10 +4,11 @@
 """
 
 from tailwright.runs.augmenting import augment
+from tailwright.runs.continuing import continued
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate
 from tailwright.runs.predictions import Predictions
 from tailwright.runs.run import Run, load
 from tailwright.runs.training import train
 
-__all__ = ["Ensemble", "Predictions", "Run", "augment", "evaluate", "load", "train"]
+__all__ = ["Ensemble", "Predictions", "Run", "augment", "continued", "evaluate", "load", "train"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from scipy import sparse
 from tailwright import __version__
 from tailwright.data.corpus import LabelSpace, load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
+from tailwright.data.relabelling import appended_labels, refuse_known
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
@@ -104,12 +105,28 @@ class Measurement(_Facts):
         return {**self.metrics, "slices": self.slices}
 
 
+class LaterStep(_Facts):
+    """What came to a run after it was trained: labels by their texts, or rows that it learnt from too.
+
+    `run` is the folder of the run as it was before, and `data` what came; empty if unknown.
+    """
+
+    kind: Literal["labels", "rows"]
+    run: str
+    data: TrainingData
+    rows_before: int = Field(ge=0)
+    rows_after: int = Field(ge=0)
+    labels_before: int = Field(ge=0)
+    labels_after: int = Field(ge=0)
+
+
 class RunFacts(_Facts):
     """The whole of `run.json`.
 
     `train_rows` are original rows, `fraction` their share of the training rows that were read. Where rows
     were held out, `calibration` is how scores become probabilities, and `tail` what they recommend.
-    `measured` is None where nobody asked for it, or where there were no rows for it.
+    `measured` is None where nobody asked for it, or where there were no rows for it. `data` is what the run
+    was trained on first, `later` what came afterwards.
     """
 
     model: str
@@ -123,6 +140,7 @@ class RunFacts(_Facts):
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
     measured: Measurement | None = None
+    later: list[LaterStep] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +169,8 @@ class Run:
     calibration: Calibration | None = None
     tail: TailAdvice | None = None
     measured: Measurement | None = None  # on rows that it has not learnt from
+    later: tuple[LaterStep, ...] = ()  # in order
+    source: str = ""  # the folder that it was loaded from
 
     def __post_init__(self) -> None:
         if self.augmented_counts is None:
@@ -254,6 +274,34 @@ class Run:
         )
         return request.answer(self, texts)
 
+    def with_labels(self, labels: LabelSpace, *, source: str = "") -> Run:
+        """The run with more labels, which are found by their texts; nothing is trained.
+
+        Only some models can (`ModelCard.adds_labels`). Known labels keep their places. `source` is where the
+        labels came from.
+
+        >>> new = LabelSpace(["b17"], texts=["bags and rucksacks"])
+        >>> run.with_labels(new).save("run2/")    # doctest: +SKIP
+        """
+        refuse_known(self.labels, labels)
+        step = LaterStep(
+            kind="labels",
+            run=self.source,
+            data=TrainingData(path=source),
+            rows_before=self.train_rows,
+            rows_after=self.train_rows,
+            labels_before=len(self.labels),
+            labels_after=len(self.labels) + len(labels),
+        )
+        return replace(
+            self,
+            model=self.model.with_more_labels(labels),
+            labels=appended_labels(self.labels, labels),
+            augmented_counts=np.concatenate([self.augmented_counts, np.zeros(len(labels))]),
+            measured=None,  # that was over fewer labels
+            later=(*self.later, step),
+        )
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""
         facts = RunFacts(
@@ -268,6 +316,7 @@ class Run:
             calibration=self.calibration,
             tail=self.tail,
             measured=self.measured,
+            later=list(self.later),
         )
         with writing(path, kind="run", overwrite=overwrite) as folder:
             folder.json("run.json", facts.model_dump())
@@ -334,6 +383,8 @@ def load(path: str | Path) -> Run:
         facts.calibration,
         facts.tail,
         facts.measured,
+        tuple(facts.later),
+        str(folder.path.resolve()),
     )
 
 

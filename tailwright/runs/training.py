@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from tailwright.runs.continuing import Continuation
     from tailwright.training.devices import Device
 
 ASKED, LOG = "asked.json", "log.jsonl"
@@ -67,6 +69,7 @@ def train(
     device: Device = "auto",
     callbacks: Sequence[Callback] = (),
     measure: bool = True,
+    continuation: Continuation | None = None,
     **reading: Unpack[ReadArguments],
 ) -> Run:
     """Fit a model on the training rows and on what augmentations add to them.
@@ -94,6 +97,7 @@ def train(
     | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
     | `callbacks` | told of what goes on: functions, or `TensorBoard` and `MLflow` (`tailwright.callbacks`) |
     | `measure` | evaluate on test or else on held-out rows, for the model card in `out` and for callbacks |
+    | `continuation` | the run that goes on: `tailwright.continued` fills it |
     | `text`, `labels`, `label_names`, `label_texts`, ... | how data are read: see `tailwright.read` |
 
     Without `augment`, a model that is named learns from the rows alone, and for one that `auto` chooses the
@@ -129,6 +133,8 @@ def train(
         "seed": seed,
         "data": learnt_from.digest,
     }
+    if continuation is not None:
+        asked |= continuation.fingerprint
     with connected() as team, ExitStack() as stack:
         if team.size > 1 and "+" in model:
             started = f"{team.size} processes for {model}"
@@ -154,8 +160,9 @@ def train(
             added = len(corpus.train) - rows
             applied.append(AppliedAugmentation(name=name, settings=asdict(method.settings), rows=added))
         facts = {"model": model, "rows": len(corpus.train), "labels": len(corpus.labels)}
+        fit = fitted.fit if continuation is None else partial(continuation.fit, fitted)
         with work.phase("fit", **facts), working_together(team):
-            fitted.fit(corpus, seed=seed, work=work)
+            fit(corpus, seed=seed, work=work)
         held_out = held_out_rows(fitted, corpus, work) if team.leads else None
         calibration, tail = learnt_from_held_out(fitted, held_out)
         if shared_folder() is not None:
@@ -172,6 +179,8 @@ def train(
             calibration=calibration,
             tail=tail,
         )
+        if continuation is not None:
+            run = continuation.recorded(run)
         if measure and team.leads and (out is not None or told):
             run = replace(run, measured=measurement(run, corpus.test, held_out))
         if run.measured is not None:

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.data.text.blocks import run_blocks
+from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.beam import beam_search
 from tailwright.labels.tree import LabelTree
@@ -164,6 +165,27 @@ class Forest:
     def inner_slots(self) -> int:
         """How many slots hold a node: no beam that wide misses a label."""
         return int(np.count_nonzero(self.children >= 0))
+
+    def trees(self) -> list[tuple[LabelTree, list[list[NodeWeights]]]]:
+        """Each tree, and the weights of its nodes by level and parent: what `grown` makes a forest of."""
+        found = []
+        for root, end in pairwise([*self.roots.tolist(), len(self.slot_starts) - 1]):
+            first, count, starts, weights = root, 1, [], []
+            while first < end and count:
+                slots = self.slot_starts[first : first + count + 1]
+                starts.append(slots - slots[0])
+                weights.append([self._node(node) for node in range(first, first + count)])
+                children = self.children[slots[0] : slots[-1]]
+                first, count = first + count, len(children)
+            if first != end or bool((children >= 0).any()):
+                raise InputError("a forest whose labels are not all at one depth", expected="one of linear")
+            found.append((LabelTree(tuple(starts), -1 - children), weights))
+        return found
+
+    def _node(self, node: int) -> NodeWeights:
+        """The classifiers of a node's children."""
+        pairs, slots = (slice(*starts[node : node + 2]) for starts in (self.pair_starts, self.slot_starts))
+        return NodeWeights(self.features[pairs], csr_arrays(self.weights[pairs]), self.biases[slots])
 
     def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
         """The k best labels of each row of `rows` (rows, columns)."""

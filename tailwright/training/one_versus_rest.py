@@ -93,11 +93,33 @@ class NodeWeights:
     weights: CsrArrays  # CSR (pairs, children)
     biases: np.ndarray  # (children,) float32
 
+    def with_features_at(self, places: np.ndarray) -> NodeWeights:
+        """The same with each feature at its place among others; `places` (features,) ascend."""
+        return replace(self, features=places[self.features].astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedNodes:
+    """The nodes of a level as they were before the new rows came, by parent."""
+
+    nodes: list[NodeWeights]
+    is_new: np.ndarray  # (rows,) bool
+
 
 def solve_level(
-    rows: TreeRows, tree: LabelTree, level: int, solver: Solver, *, threads: int, advance: Advance
+    rows: TreeRows,
+    tree: LabelTree,
+    level: int,
+    solver: Solver,
+    *,
+    threads: int,
+    advance: Advance,
+    before: SolvedNodes | None = None,
 ) -> list[NodeWeights]:
-    """The classifiers of the nodes at `level`, which for the lowest level are labels, by parent."""
+    """The classifiers of the nodes at `level`, which for the lowest level are labels, by parent.
+
+    A node that no new row reaches would be solved as it was `before`, and is taken from there.
+    """
     targets, starts = _targets_at(rows, tree, level), tree.starts[level].tolist()
     weights = PairWeights.at(rows.targets, tree.node_of_label(level, rows.labels), tree.width(level))
     with ThreadPoolExecutor(threads) as pool:
@@ -109,7 +131,10 @@ def solve_level(
             first, last = reaching[0][node], reaching[0][node + 1]
             reached = reaching[1][first:last][reaching[2][first:last] > 0]
             children = range(starts[node], starts[node + 1])
-            solved = _solve_node(rows, targets, weights, reached, children, solver)
+            if before is not None and not before.is_new[reached].any():
+                solved = before.nodes[node]
+            else:
+                solved = _solve_node(rows, targets, weights, reached, children, solver)
             advance(len(children))
             return solved
 

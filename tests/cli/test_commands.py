@@ -193,7 +193,9 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"tailwright {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [c for c in command_names() if c not in ([], ["data"])], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [c for c in command_names() if c not in ([], ["data"], ["labels"])], ids=" ".join
+)
 def test_every_command_has_the_shared_options_and_says_what_it_does(command, capsys):
     assert run([*command, "--help"]) == 0
     help_text = capsys.readouterr().out

@@ -35,17 +35,18 @@ _EXPECTED = "the text or the name of each label"
 
 
 class LabelsFile(NamedTuple):
-    """The labels of a file, and their weights in made rows if it has them."""
+    """The labels of a file, their weights in made rows if it has them, and whether the ids are the file's."""
 
     space: LabelSpace
     made_weights: np.ndarray | None = None  # (labels,) float32
+    has_ids: bool = True
 
 
 def read_labels(path: Path) -> LabelsFile:
     """The labels in a file of any row format, or in a text file with one label per line."""
     name = base_name(path.name)
     if name.endswith(".txt"):
-        return LabelsFile(numbered_space(text_lines(path)))
+        return LabelsFile(numbered_space(text_lines(path)), has_ids=False)
     line_of: Callable[[int], int] = line_per_row
     if name.endswith((".csv", ".tsv")):
         table, line_of = read_cells(path, _COLUMNS, _is_enough)
@@ -60,7 +61,8 @@ def read_labels(path: Path) -> LabelsFile:
     weights = None
     if _WEIGHT in table.column_names:
         weights = _weights(decoded(whole(table[_WEIGHT])), path, line_of)
-    return LabelsFile(_space(table, path, line_of), weights)
+    has_ids = not set(_IDS).isdisjoint(table.column_names)
+    return LabelsFile(_space(table, path, line_of), weights, has_ids)
 
 
 def numbered_space(texts: pa.LargeStringArray) -> LabelSpace:

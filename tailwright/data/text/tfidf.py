@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
@@ -80,6 +81,22 @@ class TfIdf:
         """(texts,) bool: whether a text has a word with a column."""
         return has_known_word(tokenise(texts, self._table))
 
+    def with_new_words(self, texts: Texts, min_count: int = 1) -> tuple[TfIdf, np.ndarray]:
+        """The features with a column for each new word of `texts`, and the places of the old columns in them.
+
+        A new word must be in `min_count` of these texts. Those that the others were counted in are gone, so
+        it is taken to be as rare as the rarest known word.
+
+        >>> grown, places = TfIdf.fit(["red hat"]).with_new_words(["a new hat"])
+        >>> grown.vocabulary.to_pylist(), places.tolist()
+        (['a', 'hat', 'new', 'red'], [1, 3])
+        """
+        tokens = tokenise(texts)
+        documents, _ = word_counts(tokens)
+        enough = tokens.vocabulary.filter(pa.array(documents >= min_count))
+        vocabulary, places = with_inserted(self.vocabulary, enough)
+        return TfIdf(vocabulary, inserted_idf(self.idf, places, len(vocabulary)), self.settings), places
+
     def save(self, folder: FolderWriter) -> None:
         folder.json("tfidf.json", asdict(self.settings))
         folder.strings("vocabulary", self.vocabulary)
@@ -134,3 +151,22 @@ def _fitted(tokens: Tokens, settings: TfIdfSettings | None, threads: int | None)
         vocabulary = tokens.vocabulary.take(pa.array(kept))
         tokens = Tokens(columns[tokens.ids], tokens.offsets, vocabulary)
     return TfIdf(tokens.vocabulary, idf, settings), tokens
+
+
+def with_inserted(
+    known: pa.LargeStringArray, more: pa.LargeStringArray
+) -> tuple[pa.LargeStringArray, np.ndarray]:
+    """Sorted strings with those of `more` that are new, and the places of the known ones, (known,) int64."""
+    new = more.filter(pc.invert(pc.is_in(more, value_set=known)))
+    both = pa.concat_arrays([known, new])
+    order = pc.sort_indices(both).to_numpy()
+    places = np.empty(len(both), dtype=np.int64)
+    places[order] = np.arange(len(both))
+    return both.take(pa.array(order)), places[: len(known)]
+
+
+def inserted_idf(idf: np.ndarray, places: np.ndarray, columns: int) -> np.ndarray:
+    """(columns,) float64: the frequencies at their new places, the largest of them everywhere else."""
+    grown = np.full(columns, idf.max(initial=1.0))
+    grown[places] = idf
+    return grown

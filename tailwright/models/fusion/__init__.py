@@ -62,6 +62,8 @@ def card_of(name: str) -> ModelCard:
         reads=union("reads"),
         doors=union("doors"),
         mix_points=union("mix_points"),
+        adds_labels=any(card.adds_labels for card in cards),
+        continues="all rows" if all(card.continues for card in cards) else "",
     )
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation.shared.sources import has_sources
-from tailwright.data.corpus import Corpus
+from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
-from tailwright.models import HeldOut, Model, models
+from tailwright.models import HeldOut, LaterRows, Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
 from tailwright.models.fusion.combination import (
     CandidateFeatures,
@@ -30,6 +30,8 @@ from tailwright.streams import stream
 from tailwright.training.memory import give_back
 from tailwright.training.workplace import Workplace
 
+FitPart: TypeAlias = Callable[[str, Model, Workplace], None]  # fits the part of that name
+
 ROWS_A_BLOCK = 4096
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))  # nothing is certain
 
@@ -42,14 +44,34 @@ class Fusion(Model):
     parts: list[Model]
     combination: Combination
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
+    added: int = 0  # labels at the end that were added by their texts, which only some parts know
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         learning, held_out = self._held_out(corpus, seed)
+
+        def fit(name: str, part: Model, place: Workplace) -> None:
+            part.fit(learning, seed=seed, work=place)
+
+        self._learn(fit, learning, held_out, seed, work)
+
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        """Rows that were held out stay so, along with a share of the new ones; all teach the combination."""
+        assert isinstance(before, Fusion)
+        learning, held_out = self._held_out(later.corpus, seed, later.starts)
+        known = dict(zip(before.names, before.parts, strict=True))
+
+        def fit(name: str, part: Model, place: Workplace) -> None:
+            part.fit_more(known[name], LaterRows(learning, later.starts), seed=seed, work=place)
+
+        self._learn(fit, learning, held_out, seed, work)
+
+    def _learn(self, fit: FitPart, learning: Corpus, held_out: Dataset, seed: int, work: Workplace) -> None:
+        """Fit the parts, and the combination to the rows that were held out of `learning`."""
         self.counts = learning.labels.counts
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
-        fitted = {name: self._fitted(name, learning, seed, work) for name in self.names}
+        fitted = {name: self._fitted(name, fit, work) for name in self.names}
         self.parts = [
-            part if isinstance(part, Model) else self._loaded(name, part, len(corpus.labels))
+            part if isinstance(part, Model) else self._loaded(name, part, len(learning.labels))
             for name, part in fitted.items()
         ]
         settings = self.settings
@@ -67,23 +89,28 @@ class Fusion(Model):
             top = _best(candidates, log_odds, settings.candidates * len(self.parts))
             self.held_out = HeldOut(held_out, top, self.counts, rows)
 
-    def _held_out(self, corpus: Corpus, seed: int) -> tuple[Corpus, Dataset]:
-        """The corpus that the parts learn from, and the rows that the combination learns from."""
+    def _held_out(self, corpus: Corpus, seed: int, starts: Sequence[int] = ()) -> tuple[Corpus, Dataset]:
+        """The corpus that the parts learn from, and the rows that the combination learns from.
+
+        Of rows that came later, which begin at `starts`, a share is held out each time.
+        """
         if corpus.valid is not None and len(corpus.valid):
             return corpus, corpus.valid
         train = corpus.train
         able = np.flatnonzero(train.origin.is_original() & _labelled(train))
-        count = min(share_of(len(able), self.settings.held_out), self.settings.most_held_out)
-        if count < self.settings.fewest:
-            return corpus, train.take([])
         # Drawn by the place in the user's file, so that the order of rows here makes no difference.
         by_place = able[np.argsort(train.origin.rows[able], kind="stable")]
         held = np.zeros(len(train), dtype=bool)
-        held[stream(seed, "fusion/held-out").permutation(by_place)[:count]] = True
+        for came in np.split(by_place, np.searchsorted(train.origin.rows[by_place], starts)):
+            count = min(share_of(len(came), self.settings.held_out), self.settings.most_held_out)
+            if held.sum() + count >= self.settings.fewest:
+                held[stream(seed, "fusion/held-out").permutation(came)[:count]] = True
+        if not held.any():
+            return corpus, train.take([])
         kept = np.flatnonzero(~held & ~_made_of(train, held))
         return corpus.with_train(train.take(kept)), train.take(np.flatnonzero(held))
 
-    def _fitted(self, name: str, corpus: Corpus, seed: int, work: Workplace) -> Model | FolderReader:
+    def _fitted(self, name: str, fit: FitPart, work: Workplace) -> Model | FolderReader:
         """A fitted part, or the folder that it waits in; one that a killed training finished is kept."""
         place = work.sub(name)
         finished = None if place.folder is None else place.folder / "finished"
@@ -92,7 +119,7 @@ class Fusion(Model):
             part.mixes = [mix for mix in self.mixes if part.card.takes(mix.card)]
             part.device = self.device
             with work.phase(name):
-                part.fit(corpus, seed=seed, work=place)
+                fit(name, part, place)
             if finished is None:
                 return part
             with writing(finished, kind="part", overwrite=True) as folder:
@@ -138,16 +165,40 @@ class Fusion(Model):
         """The k best labels of each text by each part."""
         if excluded is None:
             return [part.predict(texts, k) for part in self.parts]
-        return [part.predict_besides(texts, k, excluded) for part in self.parts]
+        first = excluded[:, : len(self.counts) - self.added] if self.added else excluded
+        return [
+            part.predict_besides(texts, k, excluded if part.card.adds_labels else first)
+            for part in self.parts
+        ]
+
+    def with_more_labels(self, labels: LabelSpace) -> Model:
+        if not self.card.adds_labels:
+            return super().with_more_labels(labels)
+        grown = type(self)(self.settings)
+        grown.parts = [p.with_more_labels(labels) if p.card.adds_labels else p for p in self.parts]
+        grown.added = self.added + len(labels)
+        grown.counts = np.concatenate([self.counts, np.zeros(len(labels), dtype=np.int64)])
+        grown.combination = self.combination
+        return grown
 
     def save(self, folder: FolderWriter) -> None:
         for name, part in zip(self.names, self.parts, strict=True):
             part.save(folder.sub(name))
         self.combination.save(folder)
         folder.array("counts", self.counts)
+        if self.added:
+            folder.array("added", np.array(self.added, dtype=np.int64))
 
     def load(self, folder: FolderReader, labels: int) -> None:
-        self.parts = [self._loaded(name, folder.sub(name), labels) for name in self.names]
+        if folder.has("added.npy"):
+            self.added = int(folder.array("added", dtype=np.int64, shape=()))
+        if not 0 <= self.added <= labels:
+            raise InputError(f"found {self.added} added labels", expected=f"0..{labels}", path=folder.path)
+        adds = {name: models.card(part).adds_labels for name, part in self.names.items()}
+        self.parts = [
+            self._loaded(name, folder.sub(name), labels if adds[name] else labels - self.added)
+            for name in self.names
+        ]
         self.combination = Combination.load(folder, len(self.parts), self.settings.hidden)
         self.counts = folder.array("counts", dtype=np.int64, shape=(labels,))
         if len(self.counts) and self.counts.min() < 0:

@@ -26,6 +26,8 @@ CARD = ModelCard(
     reads=("texts", "targets", "label texts"),
     doors=("rows", "batch"),
     scores="log-odds",
+    adds_labels=True,
+    continues="new rows",
 )
 
 

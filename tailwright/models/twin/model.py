@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tailwright.data.corpus import Corpus
+from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, shared_subwords
+from tailwright.encoders.subwords import MIN_TEXTS, SubwordSettings, SubwordTfIdf, shared_subwords
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.models import Model, models
+from tailwright.models import LaterRows, Model, models
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
-from tailwright.models.twin.network import TwinVectors, new_network
-from tailwright.models.twin.phases import TwinPhase, memory_need
+from tailwright.models.twin.network import TwinNetwork, TwinVectors, known_network, new_network
+from tailwright.models.twin.phases import TwinPhase, later_settings, memory_need
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
 from tailwright.training.threads import blas_threads
@@ -46,28 +46,58 @@ class Twin(Model):
             self.features, matrix = shared_subwords(texts, pieces)
         both = Bags.of(matrix)
         rows, label_bags = both.slice(0, len(train)), both.slice(len(train), len(both))
-        need = memory_need(self.features.columns, corpus, both.nbytes, settings)
-        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-        need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
+        self._check_memory(corpus, both.nbytes, work)
         with blas_threads():
             network = new_network(rows, label_bags, self.features.columns, train, settings, seed)
+            self._train(network, rows, corpus, settings, seed, work)
 
-            def answering(texts: pa.LargeStringArray) -> Answer:
-                """What the network says of texts, as it is whenever it is asked."""
-                bags = self._bags(texts)
-                return lambda k: network.vectors().nearest(bags, k)
+    def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
+        """Goes on from the vectors of `before`, on the new rows alone."""
+        assert isinstance(before, Twin)
+        corpus, settings = later.new(), self.settings
+        with work.phase("features"):
+            new_labels = corpus.labels.behind(len(before.vectors.labels))
+            texts = pa.concat_arrays([corpus.train.texts, new_labels.texts])
+            self.features, places = before.features.with_new_words(texts, settings.min_count, MIN_TEXTS)
+            rows, label_bags = self._bags(corpus.train.texts), self._bags(corpus.labels.texts)
+        self._check_memory(corpus, rows.nbytes + label_bags.nbytes, work)
+        with blas_threads():
+            vectors = before.vectors.with_words(places, self.features.columns)
+            network = known_network(vectors, rows, label_bags, corpus.train, seed)
+            self._train(network, rows, corpus, later_settings(settings), seed, work)
 
-            phase = TwinPhase(
-                network,
-                BagJoiner.of(self.features, rows, label_bags),
-                train,
-                settings,
-                mixes=self.batch_mixes(corpus, seed=seed, work=work),
-                validate=validator(answering, corpus, settings.metric),
-                watch=Watch(self.watch, answering),
-            )
-            run_phases(network, [phase], seed=seed, work=work)
-            self.vectors = network.vectors()
+    def _check_memory(self, corpus: Corpus, bag_bytes: int, work: Workplace) -> None:
+        need = memory_need(self.features.columns, corpus, bag_bytes, self.settings)
+        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
+        need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
+
+    def _train(
+        self,
+        network: TwinNetwork,
+        rows: Bags,
+        corpus: Corpus,
+        settings: TwinSettings,
+        seed: int,
+        work: Workplace,
+    ) -> None:
+        """Train a network on the training rows, whose bags are `rows`, and take its vectors."""
+
+        def answering(texts: pa.LargeStringArray) -> Answer:
+            """What the network says of texts, as it is whenever it is asked."""
+            bags = self._bags(texts)
+            return lambda k: network.vectors().nearest(bags, k)
+
+        phase = TwinPhase(
+            network,
+            BagJoiner.of(self.features, rows, network.label_bags),
+            corpus.train,
+            settings,
+            mixes=self.batch_mixes(corpus, seed=seed, work=work),
+            validate=validator(answering, corpus, settings.metric),
+            watch=Watch(self.watch, answering),
+        )
+        run_phases(network, [phase], seed=seed, work=work)
+        self.vectors = network.vectors()
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
@@ -79,6 +109,14 @@ class Twin(Model):
     def text_vectors(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         none = np.empty((0, self.settings.width), np.float32)
         return np.concatenate([none, *(self.vectors.of_texts(bags) for bags in self._read(texts))])
+
+    def with_more_labels(self, labels: LabelSpace) -> Twin:
+        grown = Twin(self.settings)
+        grown.features, places = self.features.with_new_words(labels.texts)
+        with blas_threads():
+            vectors = self.vectors.with_words(places, grown.features.columns)
+            grown.vectors = vectors.with_labels(grown._bags(labels.texts))
+        return grown
 
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """Blocks of texts as bags of words."""

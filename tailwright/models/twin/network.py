@@ -1,11 +1,12 @@
 """The network of twin: word vectors, a residual layer a side, free label vectors, and a scale.
 
-`TwinVectors` is what prediction needs of it, as arrays.
+`TwinVectors` is what prediction needs of it, as arrays, and what more labels and rows need later.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,21 +17,61 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.nearest import exact_top_k
 from tailwright.models.twin import TwinSettings
-from tailwright.models.twin.sides import Side, lengths_of, unit_vectors
+from tailwright.models.twin.sides import Side, lengths_of, raw_vectors, unit_vectors
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.array_network import ArrayLoss, ArrayNetwork
 from tailwright.training.losses import decoupled_softmax
+from tailwright.training.named_arrays import Arrays
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSide:
+    """How the label vectors came about; prediction does without it."""
+
+    layer: np.ndarray  # (width, width) float32
+    lengths: np.ndarray  # (labels, 1) float32: of the label vectors before they were scaled to length 1
 
 
 @dataclass(frozen=True, eq=False)
 class TwinVectors:
-    """Word vectors, the residual layer of the texts' side, label vectors, and the scale of the cosines."""
+    """Word vectors, the residual layer of the texts' side, label vectors, and the scale of the cosines.
+
+    A folder of an earlier version has no `label_side`.
+    """
 
     words: np.ndarray  # (words, width) float32
     text_layer: np.ndarray  # (width, width) float32
     labels: np.ndarray  # (labels, width) float32, of unit length
     scale: float
+    label_side: LabelSide | None = None
+
+    @property
+    def known_label_side(self) -> LabelSide:
+        """The label side; InputError where it was not kept."""
+        if self.label_side is None:
+            raise InputError(
+                "a twin of an earlier version, which did not keep how its label vectors came about",
+                expected="one that this version trained",
+            )
+        return self.label_side
+
+    def with_words(self, places: np.ndarray, columns: int) -> TwinVectors:
+        """The same with the words at `places` (words,) among `columns`; new ones start as words do."""
+        words = first_words(columns, self.words.shape[1], 0, "twin/later words", len(self.words))
+        words[places] = self.words
+        return replace(self, words=words)
+
+    def with_labels(self, bags: Bags) -> TwinVectors:
+        """The same with a label more for each of `bags`, which is as near as its words are."""
+        side = self.known_label_side
+        vectors = raw_vectors(bags, self.words, side.layer)
+        lengths = lengths_of(vectors)
+        return replace(
+            self,
+            labels=np.concatenate([self.labels, vectors / lengths]),
+            label_side=LabelSide(side.layer, np.concatenate([side.lengths, lengths])),
+        )
 
     def of_texts(self, bags: Bags) -> np.ndarray:
         """(texts, width) of unit length, or zero for a text without a known word."""
@@ -50,6 +91,8 @@ class TwinVectors:
         """Write `twin.safetensors`."""
         arrays = {"words": self.words, "text_layer": self.text_layer, "labels": self.labels}
         folder.tensors("twin", {**arrays, "scale": np.array([self.scale], dtype=np.float64)})
+        if self.label_side is not None:
+            folder.tensors("label_side", vars(self.label_side))
 
     @staticmethod
     def load(folder: FolderReader, words: int, labels: int, width: int) -> TwinVectors:
@@ -60,14 +103,23 @@ class TwinVectors:
             "labels": (labels, width),
             "scale": (1,),
         }
-        arrays = folder.tensors("twin", shapes=shapes)
-        for name, array in arrays.items():
-            if array.dtype.kind != "f" or not bool(np.isfinite(array).all()):
-                path = folder.path / "twin.safetensors"
-                raise InputError(f"found {name} of {array.dtype}", expected="finite numbers", path=path)
-        scale = float(arrays.pop("scale")[0])
-        vectors = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in arrays.items()}
-        return TwinVectors(**vectors, scale=scale)
+        vectors = _finite(folder, "twin", shapes)
+        scale = float(vectors.pop("scale")[0])
+        side = None
+        if folder.has("label_side.safetensors"):
+            of_side = {"layer": (width, width), "lengths": (labels, 1)}
+            side = LabelSide(**_finite(folder, "label_side", of_side))
+        return TwinVectors(**vectors, scale=scale, label_side=side)
+
+
+def _finite(folder: FolderReader, name: str, shapes: Mapping[str, tuple[int, ...]]) -> Arrays:
+    """The tensors of a file as float32; InputError if a number is not finite."""
+    arrays = folder.tensors(name, shapes=shapes)
+    for what, array in arrays.items():
+        if array.dtype.kind != "f" or not bool(np.isfinite(array).all()):
+            path = folder.path / f"{name}.safetensors"
+            raise InputError(f"found {what} of {array.dtype}", expected="finite numbers", path=path)
+    return {what: np.ascontiguousarray(array, dtype=np.float32) for what, array in arrays.items()}
 
 
 class TwinNetwork(ArrayNetwork):
@@ -115,8 +167,11 @@ class TwinNetwork(ArrayNetwork):
 
     def vectors(self) -> TwinVectors:
         """The network as it is now, ready to predict; arrays share their memory with it where they can."""
-        labels = unit_vectors(self.label_bags, self.words, self.label_layer, self.free)
-        return TwinVectors(self.words, self.text_layer, labels, float(np.exp(self.log_scale[0])))
+        labels = raw_vectors(self.label_bags, self.words, self.label_layer)
+        labels += self.free
+        side = LabelSide(self.label_layer, lengths_of(labels))
+        labels /= side.lengths
+        return TwinVectors(self.words, self.text_layer, labels, float(np.exp(self.log_scale[0])), side)
 
 
 def new_network(
@@ -127,14 +182,42 @@ def new_network(
     A label without a known word starts at the mean vector of its rows; without rows too, at a random one.
     """
     width = settings.width
-    table = stream(seed, "twin/words").standard_normal((words, width), dtype=np.float32)
-    table /= np.float32(width**0.5)
+    table = first_words(words, width, seed, "twin/words")
     free = np.zeros((len(label_bags), width), dtype=np.float32)
     bare = np.flatnonzero(np.diff(label_bags.indptr) == 0)
-    if len(bare):
-        means = data.weighted_targets()[:, bare].T @ rows.sum(table)
-        means /= lengths_of(means)
-        lost = np.abs(means).max(axis=1) == 0
-        draws = stream(seed, "twin/free").standard_normal((len(bare), width), dtype=np.float32)
-        free[bare] = np.where(lost[:, None], draws / np.float32(width**0.5), means)
+    free[bare] = _free_of_bare(bare, rows, data, table, seed)
     return TwinNetwork(table, free, label_bags, scale=settings.scale)
+
+
+def known_network(
+    vectors: TwinVectors, rows: Bags, label_bags: Bags, data: Dataset, seed: int
+) -> TwinNetwork:
+    """A network that gives these vectors, for labels of which the first are theirs; others start as above."""
+    side, known = vectors.known_label_side, len(vectors.labels)
+    free = np.zeros((len(label_bags), vectors.words.shape[1]), dtype=np.float32)
+    free[:known] = vectors.labels * side.lengths
+    free[:known] -= raw_vectors(label_bags.slice(0, known), vectors.words, side.layer)
+    bare = known + np.flatnonzero(np.diff(label_bags.indptr[known:]) == 0)
+    free[bare] = _free_of_bare(bare, rows, data, vectors.words, seed)
+    network = TwinNetwork(vectors.words, free, label_bags, scale=vectors.scale)
+    network.put({"text_layer": vectors.text_layer, "label_layer": side.layer})
+    return network
+
+
+def _free_of_bare(bare: np.ndarray, rows: Bags, data: Dataset, table: np.ndarray, seed: int) -> np.ndarray:
+    """(bare, width): the first free vectors of labels without a known word."""
+    width = table.shape[1]
+    if not len(bare):
+        return np.empty((0, width), dtype=np.float32)
+    means = data.weighted_targets()[:, bare].T @ rows.sum(table)
+    means /= lengths_of(means)
+    lost = np.abs(means).max(axis=1) == 0
+    draws = stream(seed, "twin/free").standard_normal((len(bare), width), dtype=np.float32)
+    return np.where(lost[:, None], draws / np.float32(width**0.5), means)
+
+
+def first_words(words: int, width: int, seed: int, drawn: str, place: int = 0) -> np.ndarray:
+    """(words, width) float32: word vectors before training, of length 1 in expectation."""
+    table = stream(seed, drawn, place).standard_normal((words, width), dtype=np.float32)
+    table /= np.float32(width**0.5)
+    return table

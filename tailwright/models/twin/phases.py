@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from tailwright.training.schedules import Schedule
 from tailwright.training.watch import Watch
 
 FLOAT = 4  # bytes
+# What rates are multiplied by for rows that come later. After 80 % of cooking-se, the rest change P@1 by +0.4
+# and PSP@5 by +0.2 points with this, and by -1.2 and -0.4 with 1.
+LATER = 0.3
 
 
 class SampledNegatives:
@@ -74,6 +78,11 @@ class TwinPhase(Phase):
         labels = self.negatives.beside(batch.targets, random)
         texts, targets = self.texts.take(rows, batch.appended), batch.targets.among(labels)
         return self.network.loss(texts, labels, targets, self.discount[labels])
+
+
+def later_settings(settings: TwinSettings) -> TwinSettings:
+    """The settings for rows that come later: smaller rates, so that the rows before are not forgotten."""
+    return replace(settings, rate=LATER * settings.rate, block_rate=LATER * settings.block_rate)
 
 
 def _plan(settings: TwinSettings) -> Plan:

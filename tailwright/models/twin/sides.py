@@ -57,13 +57,17 @@ def lengths_of(vectors: np.ndarray) -> np.ndarray:
     return np.maximum(np.sqrt(squares), SHORTEST)[:, None]
 
 
-def unit_vectors(
-    bags: Bags, words: np.ndarray, layer: np.ndarray, free: np.ndarray | None = None, *, block: int = 8192
-) -> np.ndarray:
-    """(bags, width) of unit length, `block` bags at a time; a bag without words and `free` is zero."""
+def raw_vectors(bags: Bags, words: np.ndarray, layer: np.ndarray, *, block: int = 8192) -> np.ndarray:
+    """(bags, width): x + relu(x) W, `block` bags at a time; a bag without words is zero."""
     vectors = np.empty((len(bags), words.shape[1]), dtype=np.float32)
     for start in range(0, len(bags), block):
         end = min(start + block, len(bags))
-        sums = bags.slice(start, end).sum(words)
-        vectors[start:end] = Side.of(sums, layer, None if free is None else free[start:end]).units
+        vectors[start:end] = residual(bags.slice(start, end).sum(words), layer)
+    return vectors
+
+
+def unit_vectors(bags: Bags, words: np.ndarray, layer: np.ndarray) -> np.ndarray:
+    """(bags, width) of unit length; a bag without words is zero."""
+    vectors = raw_vectors(bags, words, layer)
+    vectors /= lengths_of(vectors)
     return vectors
