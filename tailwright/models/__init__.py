@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     from tailwright.data.corpus import Corpus
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
+    from tailwright.models.shared.reasons import Reasons
     from tailwright.store import FolderReader, FolderWriter
     from tailwright.training.batches import BatchMix
     from tailwright.training.devices import Device
@@ -162,6 +163,10 @@ class Model(ABC):
 
         A text of which the model knows nothing is a row of zeros.
         """
+        return None
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons] | None:
+        """Why each of `labels` has its score for the text, or None if the model cannot say."""
         return None
 
     @abstractmethod

@@ -14,6 +14,7 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.shortlist import nearest_rows
 from tailwright.models import Model, ModelCard, models
+from tailwright.models.shared.reasons import Reasons, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
@@ -48,6 +49,16 @@ class LabelMatcher(Model):
         none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
         blocks = map(self.features.transform, text_blocks(texts, "matching", ROWS_A_BLOCK))
         return TopK.concat([none, *(TopK(*nearest_rows(block, self.labels_by_word, k)) for block in blocks)])
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
+        """Words by what they add to the cosine: only those that the label's text has too add anything."""
+        row = self.features.transform([text])
+        words = self.features.vocabulary.take(pa.array(row.indices)).to_pylist()
+        shared = self.labels_by_word[row.indices][:, list(labels)].toarray() * row.data[:, None]
+        return [
+            Reasons("cosine", word_shares(text, dict(zip(words, shares.tolist(), strict=True))), exact=True)
+            for shares in shared.T  # (words,)
+        ]
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
