@@ -14,6 +14,7 @@ from tailwright.cli import (
     convert,
     demo,
     evaluate,
+    explain,
     explain_mix,
     filter,
     graph,
@@ -50,6 +51,7 @@ app.command("quality")(quality.quality)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("tail")(tail.tail)
 app.command("graph")(graph.graph)
 app.command("explain-mix")(explain_mix.explain_mix)

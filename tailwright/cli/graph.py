@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
-from tailwright.errors import InputError, quoted
+from tailwright.errors import InputError
 from tailwright.settings import settings_from
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def graph(
         {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
     )
     corpus = read(path, seed)
-    columns = {asked: column_of(asked, corpus.labels) for asked in (explain, drawn) if asked is not None}
+    columns = {asked: corpus.labels.column_of(asked) for asked in (explain, drawn) if asked is not None}
     start = time.perf_counter()
     matrix = correlation_graph(corpus.train.originals().targets, seed=seed, **asdict(settings))
     seconds = time.perf_counter() - start
@@ -101,28 +100,6 @@ def graph(
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
     out.result(**result)
-
-
-def column_of(asked: str, labels: LabelSpace) -> int:
-    """The column of the label with this id or, if there is none, with this name."""
-    if asked in labels.index_of_id:
-        return labels.index_of_id[asked]
-    names = labels.names.to_pylist()
-    columns = [column for column, name in enumerate(names) if name == asked]
-    if len(columns) == 1:
-        return columns[0]
-    if columns:
-        ids = ", ".join(labels.ids[column].as_py() for column in columns[:5])
-        more = ", ..." if len(columns) > 5 else ""
-        raise InputError(
-            f"{len(columns)} labels have the name {quoted(asked)}", expected=f"an id: {ids}{more}"
-        )
-    known = {name.casefold(): name for name in [*labels.index_of_id, *names]}
-    # People type the beginning of a name; the shortest name that starts so adds the least to it.
-    longer = sorted((name for name in known if asked and name.startswith(asked.casefold())), key=len)
-    near = longer or difflib.get_close_matches(asked.casefold(), known, n=1)
-    hint = f"; did you mean {quoted(known[near[0]])}?" if near else ""
-    raise InputError(f"no label has the id or name {quoted(asked)}{hint}")
 
 
 def show_neighbours(

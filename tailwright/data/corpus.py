@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tailwright.data.dataset import PAIR_COLUMNS, Dataset, Origin, arrow_strings, feed_strings
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.errors import quoted
+from tailwright.errors import InputError, quoted
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 
 _LABEL_COLUMNS = ("ids", "names", "texts")
@@ -58,6 +59,27 @@ class LabelSpace:
     @cached_property
     def index_of_id(self) -> dict[str, int]:
         return {label: column for column, label in enumerate(self.ids.to_pylist())}
+
+    def column_of(self, asked: str) -> int:
+        """The column of the label with this id or, if there is none, with this name."""
+        if asked in self.index_of_id:
+            return self.index_of_id[asked]
+        names = self.names.to_pylist()
+        columns = [column for column, name in enumerate(names) if name == asked]
+        if len(columns) == 1:
+            return columns[0]
+        if columns:
+            ids = ", ".join(self.ids[column].as_py() for column in columns[:5])
+            more = ", ..." if len(columns) > 5 else ""
+            raise InputError(
+                f"{len(columns)} labels have the name {quoted(asked)}", expected=f"an id: {ids}{more}"
+            )
+        known = {name.casefold(): name for name in [*self.index_of_id, *names]}
+        # People type the beginning of a name; the shortest name that starts so adds the least to it.
+        longer = sorted((name for name in known if asked and name.startswith(asked.casefold())), key=len)
+        near = longer or difflib.get_close_matches(asked.casefold(), known, n=1)
+        hint = f"; did you mean {quoted(known[near[0]])}?" if near else ""
+        raise InputError(f"no label has the id or name {quoted(asked)}{hint}")
 
     @cached_property
     def has_text(self) -> np.ndarray:

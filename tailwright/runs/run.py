@@ -30,6 +30,7 @@ from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.runs.explaining import Explanation, explain
 from tailwright.runs.probability import Calibration, probabilities_of
 from tailwright.runs.tail import Tail, tail_value, top_for_tail
 from tailwright.settings import settings_from
@@ -207,6 +208,17 @@ class Run:
         if self.calibration is not None:
             top = TopK(top.ids, self.probabilities(top))
         return Predictions.of(top, self.labels)
+
+    def explain(
+        self,
+        text: str,
+        labels: str | Sequence[str] | None = None,
+        k: int = 3,
+        tail: Tail = 0.0,
+        rows: int = 3,
+    ) -> Explanation:
+        """Why the k best labels of a text, or those asked for: see `tailwright.runs.explaining.explain`."""
+        return explain(self, text, labels, k, tail, rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""

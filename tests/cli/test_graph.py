@@ -12,7 +12,7 @@ import typer
 from scipy import sparse
 
 import tailwright as tw
-from tailwright.cli.graph import column_of, graph
+from tailwright.cli.graph import graph
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError, TailwrightError
@@ -124,8 +124,8 @@ def test_what_is_wrong_is_said_in_one_line(corpus, tmp_path, monkeypatch, argume
 def test_many_labels_of_one_name_are_not_all_listed():
     labels = LabelSpace(arrow_strings([str(i) for i in range(9)]), arrow_strings(["same"] * 9))
     with pytest.raises(InputError, match=r"expected an id: 0, 1, 2, 3, 4, \.\.\.$"):
-        column_of("same", labels)
-    assert column_of("7", labels) == 7
+        labels.column_of("same")
+    assert labels.column_of("7") == 7
 
 
 def test_a_failed_write_leaves_the_old_file_as_it_was(tmp_path, monkeypatch):

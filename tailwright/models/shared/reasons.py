@@ -53,7 +53,7 @@ class PartOpinion:
     score: float | None
     kind: str  # of the score, as on the part's card
     share: float | None  # of all that the part named for the text, after a softmax
-    adds: float | None  # to the log-odds of the fusion, against the part not naming the label
+    adds: float | None  # to the fusion's log-odds, against the part not naming the label; None if unknown
     reasons: Reasons
 
 
