@@ -32,7 +32,7 @@ def occluded(run: Ranks, text: str, labels: Sequence[int]) -> list[Reasons]:
     top = run.top([text, *(without(text, word) for word in words)], min(DEPTH, max(len(run.labels), 1)))
     values = _values(run, top)
     what = "log-odds" if run.gives_probabilities else "score"
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(distinct) > len(words):
         notes = (f"only the first {MOST_WORDS} of {len(distinct):,} words were left out in turn",)
     reasons = []

@@ -92,7 +92,7 @@ class TextInForest:
             *(forest.features, *forest.weight_arrays, margins),
         )
         return [
-            (float(np.float32(score + log_activation(margin, self.loss))), int(child))
+            (float(np.float32(score + log_activation(float(margin), self.loss))), int(child))
             for margin, child in zip(margins, children, strict=True)
             if child >= 0
         ]
