@@ -118,10 +118,7 @@ def _of_reasons(reasons: Reasons, indent: int) -> Iterator[Line]:
             yield line(indent, f"together: {reasons.total:.2f}: {reasons.measure}")
         elif any(share.value for share in reasons.words):
             yield line(indent, f"numbers: {reasons.measure}")
-    if reasons.paths:
-        yield line(indent, "label trees (activations multiply, trees are averaged):")
-    for number, path in enumerate(reasons.paths):
-        yield line(indent + 2, f"tree {number + 1}: {_path(path)}")
+    yield from _of_paths(reasons.paths, indent)
     for part in reasons.parts:
         yield line(indent, Segment(part.name, "title"), f": {_opinion(part)}")
         yield from _of_reasons(part.reasons, indent + 2)
@@ -153,6 +150,18 @@ def _of_words(words: Sequence[WordShare], indent: int) -> Iterator[Line]:
             yield line(indent, f"{what}: {', '.join(listed[:SHOWN])}{more}")
     if not words:
         yield line(indent, "the text has no words")
+
+
+def _of_paths(paths: Sequence[Sequence[Step]], indent: int) -> Iterator[Line]:
+    """How the margins on the way to the label become its score."""
+    if not paths:
+        return
+    if len(paths) == len(paths[0]) == 1:
+        yield line(indent, f"activation of this margin, which is the score: {paths[0][0].activation:.2f}")
+        return
+    yield line(indent, "label trees (activations multiply, trees are averaged):")
+    for number, path in enumerate(paths):
+        yield line(indent + 2, f"tree {number + 1}: {_path(path)}")
 
 
 def _path(path: Sequence[Step]) -> str:
