@@ -14,6 +14,7 @@ from tailwright.cli import (
     convert,
     demo,
     evaluate,
+    explain,
     explain_mix,
     filter,
     graph,
@@ -55,6 +56,7 @@ app.add_typer(label_commands, name="labels")
 label_commands.command("add")(labels.add)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("tail")(tail.tail)
 app.command("graph")(graph.graph)
 app.command("explain-mix")(explain_mix.explain_mix)

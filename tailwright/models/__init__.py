@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.data.dataset import Dataset
     from tailwright.evaluation.ranking import TopK
+    from tailwright.models.shared.reasons import Reasons
     from tailwright.store import FolderReader, FolderWriter
     from tailwright.training.batches import BatchMix
     from tailwright.training.devices import Device
@@ -239,6 +240,10 @@ class Model(ABC):
             f"{self.card.name} cannot rank a label that it was not trained on",
             expected=f"a model that finds labels by their texts ({', '.join(able)}), or a fusion with one",
         )
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons] | None:
+        """Why each of `labels` has its score for the text, or None if the model cannot say."""
+        return None
 
     @abstractmethod
     def save(self, folder: FolderWriter) -> None:

@@ -15,6 +15,7 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.shortlist import nearest_rows
 from tailwright.models import LaterRows, Model, ModelCard, models
+from tailwright.models.shared.reasons import Reasons, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.workplace import Workplace
@@ -69,6 +70,16 @@ class LabelMatcher(Model):
         every = sparse.vstack([known, grown.features.transform(labels.texts)], format="csr")
         grown.labels_by_word = sparse.csr_array(every.T.tocsr())
         return grown
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
+        """Words by what they add to the cosine: only those that the label's text has too add anything."""
+        row = self.features.transform([text])
+        words = self.features.vocabulary.take(pa.array(row.indices)).to_pylist()
+        shared = self.labels_by_word[row.indices][:, list(labels)].toarray() * row.data[:, None]
+        return [
+            Reasons("cosine", word_shares(text, dict(zip(words, shares.tolist(), strict=True))), exact=True)
+            for shares in shared.T  # (words,)
+        ]
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

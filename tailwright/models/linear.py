@@ -29,12 +29,14 @@ from tailwright.labels.shared import shared_tree
 from tailwright.labels.tree import LabelTree, TreeShape, with_more_labels
 from tailwright.labels.vectors import pifa, unit_rows
 from tailwright.models import LaterRows, Model, ModelCard, models
+from tailwright.models.shared.reasons import Reasons, Step, WordShare, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
+from tailwright.training.forest_paths import PathStep, TextInForest
 from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
@@ -192,6 +194,16 @@ class Linear(Model):
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return self.features.knows(texts)
 
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
+        """Words by what they add to the margin of the label's own classifier, a mean over the trees.
+
+        The score of a label is the mean over the trees of the product of the activations on its path.
+        """
+        row = csr_arrays(self.features.transform([text]))
+        words = self.features.vocabulary.take(pa.array(row[1])).to_pylist()
+        inside = TextInForest(self.forest, row, beam=self.settings.beam, loss=LOSSES[self.settings.loss])
+        return [_reasons(text, words, inside.paths_to(label)) for label in labels]
+
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
         self.forest.save(folder.sub("forest"))
@@ -199,3 +211,26 @@ class Linear(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
+
+
+def _reasons(text: str, words: Sequence[str], paths: Sequence[Sequence[PathStep]]) -> Reasons:
+    """Of a label with these paths, one a tree; `words` are those of the text that the model knows."""
+    if not paths:
+        silent = word_shares(text, dict.fromkeys(words, 0.0))
+        return Reasons("margin", silent, notes=("linear has no classifier for it: no training row counted",))
+    own = [path[-1] for path in paths]
+    shares = np.mean([step.shares for step in own], axis=0)
+    over = f", a mean over {len(paths)} trees" if len(paths) > 1 else ""
+    return Reasons(
+        f"margin of the label's classifier{over}",
+        word_shares(text, dict(zip(words, shares.tolist(), strict=True))),
+        bias=float(np.mean([step.bias for step in own])),
+        exact=True,
+        paths=tuple(tuple(_step(words, step) for step in path) for path in paths),
+    )
+
+
+def _step(words: Sequence[str], step: PathStep) -> Step:
+    values = zip(words, step.shares.tolist(), strict=True)
+    shares = tuple(WordShare(word, value) for word, value in values if value)
+    return Step(step.margin, step.activation, step.kept, step.bias, shares)

@@ -32,6 +32,7 @@ from tailwright.data.relabelling import appended_labels, refuse_known
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
+from tailwright.runs.explaining import Explanation, explain
 from tailwright.runs.hub import folder_of, push
 from tailwright.runs.label_choice import Ask, Labels, top_among
 from tailwright.runs.model_card import model_card
@@ -301,6 +302,17 @@ class Run:
             measured=None,  # that was over fewer labels
             later=(*self.later, step),
         )
+
+    def explain(
+        self,
+        text: str,
+        labels: str | Sequence[str] | None = None,
+        k: int = 3,
+        tail: Tail = 0.0,
+        rows: int = 3,
+    ) -> Explanation:
+        """Why the k best labels of a text, or those asked for: see `tailwright.runs.explaining.explain`."""
+        return explain(self, text, labels, k, tail, rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the run folder: all of it or nothing."""

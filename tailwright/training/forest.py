@@ -196,7 +196,7 @@ class Forest:
         sizes = (self.labels, self.weights.shape[1], loss, beam)
 
         def search(first: int, last: int) -> None:
-            beam_search(*inputs, *nodes, *self._weight_arrays, *sizes, first, last, ids, scores)
+            beam_search(*inputs, *nodes, *self.weight_arrays, *sizes, first, last, ids, scores)
 
         # One block a thread.
         threads = numba.get_num_threads() if rows.shape[0] >= FEWEST_ROWS else 1
@@ -205,7 +205,7 @@ class Forest:
         return TopK(ids, scores)
 
     @cached_property
-    def _weight_arrays(self) -> CsrArrays:
+    def weight_arrays(self) -> CsrArrays:
         """Kept, because a change of index type copies all weights, which takes longer than a query."""
         return csr_arrays(self.weights)
 

@@ -56,6 +56,19 @@ def split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def word_segments(text: str) -> list[tuple[str, list[str]]]:
+    """A text in segments, each with the words that it is read as: none for what stands between words.
+
+    >>> word_segments("Zero-waste!")
+    [('Zero', ['zero']), ('-', []), ('waste', ['waste']), ('!', [])]
+    """
+    segments, done = [], 0
+    for match in _WORD.finditer(text):
+        segments += [(text[done : match.start()], []), (match[0], split_words(match[0]))]
+        done = match.end()
+    return [segment for segment in (*segments, (text[done:], [])) if segment[0]]
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """The words of a column of texts: row i has the words `vocabulary[ids[offsets[i]:offsets[i + 1]]]`."""

@@ -25,6 +25,8 @@ from tailwright.models.fusion.combination import (
     plain_combination,
 )
 from tailwright.models.fusion.learning import learnt_combination, unseen_log_odds
+from tailwright.models.fusion.opinions import PartSays, fused_reasons
+from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
@@ -160,6 +162,20 @@ class Fusion(Model):
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return np.logical_or.reduce([part.knows(texts) for part in self.parts])
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
+        """What each part says, with its own reasons; the combination itself does not split by words."""
+        tops = self._asked(arrow_strings([text]), self.settings.candidates, None)
+        parts = [
+            PartSays(
+                part.card.name, part.card.scores, top, part.explain(text, labels) or [Reasons()] * len(labels)
+            )
+            for part, top in zip(self.parts, tops, strict=True)
+        ]
+        return [
+            fused_reasons(parts, place, label, self.combination, self.counts)
+            for place, label in enumerate(labels)
+        ]
 
     def _asked(self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None) -> list[TopK]:
         """The k best labels of each text by each part."""

@@ -8,15 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus, LabelSpace
+from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
 from tailwright.encoders.subwords import MIN_TEXTS, SubwordSettings, SubwordTfIdf, shared_subwords
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import LaterRows, Model, models
+from tailwright.models.shared.reasons import Reasons
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.models.shared.validation import validator
 from tailwright.models.twin import CARD, TwinSettings
+from tailwright.models.twin.explaining import column_shares, reasons
 from tailwright.models.twin.network import TwinNetwork, TwinVectors, known_network, new_network
 from tailwright.models.twin.phases import TwinPhase, later_settings, memory_need
 from tailwright.store import FolderReader, FolderWriter
@@ -117,6 +120,12 @@ class Twin(Model):
             vectors = self.vectors.with_words(places, grown.features.columns)
             grown.vectors = vectors.with_labels(grown._bags(labels.texts))
         return grown
+
+    def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
+        """Words and their pieces by what they add to the score."""
+        bag = self._bags(arrow_strings([text]))
+        shares = column_shares(self.vectors, bag, np.asarray(labels, dtype=np.int64))  # (columns, labels)
+        return [reasons(text, self.features, bag, of_label, self.vectors.scale) for of_label in shares.T]
 
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """Blocks of texts as bags of words."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,10 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tailwright import __version__
+from tailwright.data.text.printable import printable
 from tailwright.errors import InputError
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.whole_file import sibling, write_whole
-
-# Neither HTML nor XML has a place for these, escaped or not.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-
-
-def printable(text: str) -> str:
-    r"""A text with a replacement character for each sign that a page cannot hold.
-
-    >>> printable("a\x1bb") == "a\N{REPLACEMENT CHARACTER}b"
-    True
-    """
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @cache

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailwright.data.text.printable import printable
 from tailwright.errors import InputError
 from tailwright.study.page import short
-from tailwright.study.page.html import printable, refuse_unwritable, write_page
+from tailwright.study.page.html import refuse_unwritable, write_page
 
 # Drawn small on purpose: scaled down to a phone, 13 units of text are still legible.
 WIDTH, HEIGHT = 520, 320
