@@ -55,6 +55,7 @@ def read(
     language: str = "",
     strict: bool = False,
     seed: int = 0,
+    test_share: float | None = None,
 ) -> Corpus:
     """The corpus in a folder or in one file; a one-line `InputError` says what is wrong.
 
@@ -62,19 +63,30 @@ def read(
     name the columns of a table; what is not named is found by its usual names. `separator` stands between the
     labels of a cell. `vocabulary` is a file with the texts of the labels, of which `language` chooses some.
     `corpus.notes` says what was taken, what was left and what was mended; with `strict`, odd rows are refused
-    instead. `seed` draws the test rows of a single file; it does not affect folders.
+    instead.
+
+    Of a table that is not split into training and test rows, `seed` draws a `test_share` of the rows for
+    testing, a fifth unless it is given; 0 keeps all rows for training.
 
     >>> read("shop.csv", text=["title", "description"], labels="tags", separator="|")    # doctest: +SKIP
     """
     texts = columns_in(text) if isinstance(text, str) else tuple(text)
     given = ReadOptions(
-        texts, labels, separator, id, weight, "", str(vocabulary), language, strict=strict, seed=seed
+        *(texts, labels, separator, id, weight, "", str(vocabulary), language),
+        strict=strict,
+        seed=seed,
+        test_share=test_share,
     )
     place, options = given.of_path(str(path))
     reading = _Reading(options)
     corpus = reading.read(place, reading.corpus)
     if not reading.is_parted:
         options = replace(options, seed=0)  # it drew nothing
+    if not reading.is_whole:
+        if options.test_share:
+            found = f"test_share {options.test_share:g} of rows that are split already"
+            raise InputError(found, expected="one table", path=place)
+        options = replace(options, test_share=None)
     return replace(corpus, source=_source(place, options), notes=tuple(reading.notes))
 
 
@@ -111,6 +123,7 @@ class _Reading:
 
     options: ReadOptions
     notes: list[str] = field(default_factory=list)
+    is_whole: bool = False  # whether the files do not say which rows are for testing
     is_parted: bool = False  # whether test rows were drawn
     stand_ins: Mapping[Path, Path] = field(default_factory=dict)
 
@@ -219,13 +232,22 @@ class _Reading:
         return split_all({ALL: read_rows(path, self.options)}, self.options)
 
     def _parted(self, files: Mapping[str, FileColumns]) -> Corpus:
-        """The corpus of rows that are not split: a share of them become test rows."""
+        """The corpus of rows that are not split: a share of them become test rows, which a line says."""
+        self.is_whole = True
         found, path = self._labels(files, None)
         data = self._datasets(files, LabelIndex(found.space, path))[ALL]
-        if len(data) < 2:
+        share = TEST_SHARE if self.options.test_share is None else self.options.test_share
+        if len(data) < 2 or not share:
             return Corpus(data, found.space)
         self.is_parted = True
-        train, test = data.split(TEST_SHARE, self.options.seed)
+        train, test = data.split(share, self.options.seed)
+        if not len(train):
+            found = f"test_share {share:g} of {len(data)} rows, which leaves none for training"
+            raise InputError(found, expected="a smaller share", path=files[ALL].path)
+        self.notes.append(
+            f"no test rows: {100 * share:g} % of the rows, drawn by seed {self.options.seed}, are kept for "
+            "testing; --test-share 0 keeps all for training"
+        )
         return Corpus(train, found.space, test=test)
 
     def _corpus(self, files: Mapping[str, FileColumns], folder: Folder, by_token: bool = False) -> Corpus:

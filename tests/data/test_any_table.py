@@ -58,6 +58,42 @@ def test_a_source_says_which_seed_drew_the_test_rows(tmp_path):
     assert not read(path).same_as(corpus)
 
 
+def test_a_source_says_which_share_is_kept_for_testing(tmp_path):
+    path = put(tmp_path / "rows.csv", "text,labels\n" + "".join(f"{i},x\n" for i in range(10)))
+    whole, half = read(path, test_share=0), read(path, test_share=0.5)
+    assert (len(whole.train), whole.test, whole.notes) == (10, None, ())
+    assert (len(half.train), len(half.test)) == (5, 5)
+    assert half.notes[0].startswith("no test rows: 50 % of the rows, drawn by seed 0, are kept")
+    assert read(whole.source).same_as(whole)
+    assert read(half.source).same_as(half)
+
+
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [
+        (1, "test_share 1, expected a number from 0 to below 1"),
+        (-0.1, "test_share -0.1, expected a number from 0 to below 1"),
+        (0.95, "test_share 0.95 of 10 rows, which leaves none for training, expected a smaller share"),
+    ],
+)
+def test_a_share_that_leaves_no_training_rows_is_refused(tmp_path, share, found):
+    path = put(tmp_path / "rows.csv", "text,labels\n" + "".join(f"{i},x\n" for i in range(10)))
+    with pytest.raises(InputError) as caught:
+        read(path, test_share=share)
+    assert str(caught.value).endswith(found)
+
+
+def test_a_share_of_rows_that_are_split_already_is_refused(tmp_path):
+    put(tmp_path / "train.csv", SHOP)
+    with pytest.raises(
+        InputError, match=r"test_share 0.3 of rows that are split already, expected one table"
+    ):
+        read(tmp_path, test_share=0.3)
+    assert read(tmp_path, test_share=0).same_as(read(tmp_path))
+    with pytest.raises(InputError, match=r"test_share='half', expected a number"):
+        read(f"{tmp_path}?test_share=half")
+
+
 def test_an_unknown_option_behind_a_path_is_refused(tmp_path):
     put(tmp_path / "shop.csv", SHOP)
     with pytest.raises(InputError, match="unknown option 'label'"):
