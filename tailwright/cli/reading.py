@@ -28,7 +28,7 @@ ColumnsOfText = Annotated[
 ]
 ColumnOfId = Annotated[str, _option("--id", "COLUMN", "The row's id, which is kept.", "id, row_id, ...")]
 Labels = Annotated[
-    str, _option("--labels", "COLUMN", "The column of the labels.", "labels, tags, categories, ...")
+    str, _option("--labels", "A,B", "Columns that hold the labels.", "labels, tags, categories, ...")
 ]
 Separator = Annotated[
     str,

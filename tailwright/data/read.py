@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -24,7 +25,7 @@ from tailwright.data.formats.labels import LabelsFile, read_labels
 from tailwright.data.formats.notes import column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
-from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of
+from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of, with_all_labels
 from tailwright.data.formats.source import SPLIT_NAMES, Folder, NotUtf8Error, unreadable
 from tailwright.data.formats.standins import STANDARD_INPUT, StandIns
 from tailwright.data.formats.token_lines import is_fasttext, read_fasttext, read_texts_labels
@@ -47,7 +48,7 @@ def read(
     path: str | Path,
     *,
     text: str | Sequence[str] = (),
-    labels: str = "",
+    labels: str | Sequence[str] = (),
     separator: str = "",
     id: str = "",
     weight: str = "",
@@ -59,9 +60,10 @@ def read(
 ) -> Corpus:
     """The corpus in a folder or in one file; a one-line `InputError` says what is wrong.
 
-    `text` (a list of columns, or their names with commas between, to be joined), `labels`, `id` and `weight`
-    name the columns of a table; what is not named is found by its usual names. `separator` stands between the
-    labels of a cell. `vocabulary` is a file with the texts of the labels, of which `language` chooses some.
+    `text` and `labels` (each a list of columns, or their names with commas between, to be joined), `id` and
+    `weight` name the columns of a table, or number those of one without a header; what is not named is found
+    by its usual names. `separator` stands between the labels of a cell. `vocabulary` is a file with the texts
+    of the labels, of which `language` chooses some.
     `corpus.notes` says what was taken, what was left and what was mended; with `strict`, odd rows are refused
     instead.
 
@@ -70,9 +72,8 @@ def read(
 
     >>> read("shop.csv", text=["title", "description"], labels="tags", separator="|")    # doctest: +SKIP
     """
-    texts = columns_in(text) if isinstance(text, str) else tuple(text)
     given = ReadOptions(
-        *(texts, labels, separator, id, weight, "", str(vocabulary), language),
+        *(_columns(text), _columns(labels), separator, id, weight, "", str(vocabulary), language),
         strict=strict,
         seed=seed,
         test_share=test_share,
@@ -100,8 +101,7 @@ class TableTexts(NamedTuple):
 
 def read_texts(path: str | Path, *, text: str | Sequence[str] = (), id: str = "") -> TableTexts:
     """The texts of a table that is to be labelled; labels are not looked for, and nothing is split."""
-    texts = columns_in(text) if isinstance(text, str) else tuple(text)
-    place, options = ReadOptions(texts, id=id).of_path(str(path))
+    place, options = ReadOptions(_columns(text), id=id).of_path(str(path))
     reading = _Reading(replace(options, labelled=False))
     columns = reading.read(place, reading.texts)
     return TableTexts(columns.texts, columns.ids, tuple(reading.notes))
@@ -204,7 +204,10 @@ class _Reading:
         """The splits of a folder of `datasets` or of Annif; none for another folder."""
         shards = huggingface_files(folder.path)
         if shards:
-            files = {split: read_shards(paths, self.options) for split, paths in shards.items()}
+            files = {
+                split: with_all_labels(partial(read_shards, paths), self.options)
+                for split, paths in shards.items()
+            }
             return split_all(files, self.options)
         if documents(folder.path):
             return {ALL: read_documents(folder.path, self.stand_ins)}
@@ -281,6 +284,10 @@ class _Reading:
         self.notes += column_notes(files, self.options)
         self.notes += odd_notes({split: found.odd for split, found in resolved.items()})
         return {split: found.data for split, found in resolved.items()}
+
+
+def _columns(names: str | Sequence[str]) -> tuple[str, ...]:
+    return columns_in(names) if isinstance(names, str) else tuple(names)
 
 
 def _row_names(stems: Sequence[str]) -> list[str]:

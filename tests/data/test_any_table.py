@@ -101,7 +101,7 @@ def test_an_unknown_option_behind_a_path_is_refused(tmp_path):
 
 
 def test_options_as_a_query_come_back():
-    options = ReadOptions(("a", "b c"), "d&e", "|", strict=True, seed=7)
+    options = ReadOptions(("a", "b c"), ("d&e", "f"), "|", strict=True, seed=7, test_share=0.5)
     assert ReadOptions().of_path("x.csv" + options.query()) == ("x.csv", options)
 
 
@@ -155,6 +155,41 @@ def test_lists_as_python_and_numpy_print_them_are_read(tmp_path, cell, found):
 def test_a_list_that_numpy_cut_short_is_refused_with_its_line(tmp_path):
     file = put(tmp_path / "train.csv", "text,labels\nt,\"['a' ... 'z']\"\n")
     assert_refused(tmp_path, file, 2, "malformed JSON", "")
+
+
+CATEGORIES = [("hat", "clothes", ["wool", "winter"]), ("oak table", "furniture", []), ("shoe", "", ["wool"])]
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.jsonl", "train.parquet"])
+def test_labels_of_several_columns_are_joined(tmp_path, name):
+    rows = [{"title": title, "category": one, "tags": many} for title, one, many in CATEGORIES]
+    if name == "train.parquet":
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+    else:
+        cells = "title,category,tags\n" + "".join(
+            f"{t},{one},{'|'.join(many)}\n" for t, one, many in CATEGORIES
+        )
+        put(tmp_path / name, cells if name == "train.csv" else jsonl(rows))
+    corpus = read(tmp_path, labels="category,tags")
+    expected = [["clothes", "winter", "wool"], ["furniture"], ["wool"]]
+    assert [sorted(labels) for labels in label_names(corpus)] == expected
+    separation = "split at '|'" if name == "train.csv" else "one label a cell"
+    assert corpus.notes == (f"text = title; labels = category + tags, {separation}",)
+    assert read(corpus.source).same_as(corpus)
+
+
+def test_soft_labels_of_one_column_stay_soft_beside_those_of_another(tmp_path):
+    content = 'text,kind,tags\nhat,clothes,"{""wool"": 0.25}"\n'
+    corpus = train_only(tmp_path, content, labels=["kind", "tags"])
+    assert dict(zip(corpus.labels.names.to_pylist(), corpus.train.targets.toarray()[0], strict=True)) == {
+        "clothes": 1,
+        "wool": 0.25,
+    }
+
+
+def test_relevance_beside_labels_of_several_columns_is_refused(tmp_path):
+    with pytest.raises(InputError, match="labels of several columns, and also relevance"):
+        train_only(tmp_path, "text,kind,tags,relevance\nhat,clothes,wool,0.5\n", labels="kind,tags")
 
 
 def test_json_fields_that_are_not_read_are_named(tmp_path):

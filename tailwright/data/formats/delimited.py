@@ -24,6 +24,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.cell_table import columns_of_cells
 from tailwright.data.formats.cells import URIS, cell_writer
 from tailwright.data.formats.columns import FileColumns, Reference
+from tailwright.data.formats.headerless import headerless
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.senses import fields_of, is_understood
@@ -43,20 +44,29 @@ _QUOTE = ord('"')
 
 def read_delimited(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of a csv or tsv file; label cells are left for `cells.split_all`."""
-    if _is_annif(path):
-        file = _DelimitedFile(path, "\t", ["text", "labels"], has_header=False)
-    else:
-        file = _DelimitedFile(path, *_header(path, lambda names: is_understood(names, options, path)))
+    file, options = _recognised(path, options)
     fields = fields_of(file.header, options, path, 1)
     table, line_of = _read(file, fields.names())
+    fields = fields._replace(has_header=file.has_header or not file.has_quotes)  # Annif's columns have names
     return columns_of_cells(table, path, fields, line_of)
 
 
 def is_table(path: Path, options: ReadOptions) -> bool:
     """Whether a text file is a table whose columns can be understood."""
-    return _is_annif(path) or is_understood(
-        _header(path, lambda names: is_understood(names, options, path))[1], options, path
-    )
+    file, options = _recognised(path, options)
+    return is_understood(file.header, options, path)
+
+
+def _recognised(path: Path, options: ReadOptions) -> tuple[_DelimitedFile, ReadOptions]:
+    """(the file, what its columns are): Annif's, with a header that can be understood, or without one."""
+    if _is_annif(path):
+        return _DelimitedFile(path, "\t", ["text", "labels"], has_header=False, has_quotes=False), options
+    separator, header = _header(path, lambda names: is_understood(names, options, path))
+    if not is_understood(header, options, path):
+        found = headerless(path, _marks(path), options)
+        if found is not None:
+            return _DelimitedFile(path, found.separator, found.names, has_header=False), found.options
+    return _DelimitedFile(path, separator, header), options
 
 
 def _is_annif(path: Path) -> bool:
@@ -98,11 +108,15 @@ def _header(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[str
     first = next((text for _, text in numbered_lines(path) if text), None)
     if first is None:
         raise empty_file(path)
-    marks = "\t,;|" if base_name(path.name).endswith(".tsv") else ",;\t|"
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in marks}
+    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
     fitting = (mark for mark, header in headers.items() if is_header(header))
     mark = next(fitting, max(headers, key=lambda mark: len(headers[mark])))
     return mark, headers[mark]
+
+
+def _marks(path: Path) -> str:
+    """The separators that there are, the likeliest first."""
+    return "\t,;|" if base_name(path.name).endswith(".tsv") else ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -110,13 +124,14 @@ class _DelimitedFile:
     path: Path
     separator: str
     header: list[str]
-    has_header: bool = True  # without one, quotes have no meaning either
+    has_header: bool = True
+    has_quotes: bool = True  # whether quotes have a meaning
 
     def read_quickly(self, names: list[str]) -> pa.Table | None:
         """The columns by Arrow's parser, or None if a record is irregular."""
         data = read_bytes(self.path)
         refuse_unless_utf8(data, self.path)
-        if self.has_header and not _cleanly_quoted(data, self.separator):
+        if self.has_quotes and not _cleanly_quoted(data, self.separator):
             return None
         names_given = None if self.has_header else self.header
         try:
@@ -125,8 +140,8 @@ class _DelimitedFile:
                 read_options=pyarrow.csv.ReadOptions(block_size=_CHUNK, column_names=names_given),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self.separator,
-                    quote_char='"' if self.has_header else False,
-                    newlines_in_values=self.has_header and b'"' in data,
+                    quote_char='"' if self.has_quotes else False,
+                    newlines_in_values=self.has_quotes and b'"' in data,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     include_columns=names,
@@ -158,7 +173,7 @@ class _DelimitedFile:
                 text,
                 delimiter=self.separator,
                 strict=True,
-                quoting=csv.QUOTE_MINIMAL if self.has_header else csv.QUOTE_NONE,
+                quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
             )
             header_seen = not self.has_header
             for record in reader:

@@ -23,7 +23,9 @@ def _columns(file: FileColumns, options: ReadOptions) -> str:
     named = (options.text, options.labels, options.separator, options.id, options.weight)
     if fields.is_plain() and not any(named):
         return ""
-    parts = [f"text = {' + '.join(fields.texts)}", f"labels = {fields.labels}, {file.separation}"]
+    labels = " + ".join((fields.labels, *fields.further))
+    parts = [] if fields.has_header else ["no header, so columns go by number and the first row is data"]
+    parts += [f"text = {' + '.join(fields.texts)}", f"labels = {labels}, {file.separation}"]
     if fields.id is not None:
         parts.append(f"id = {fields.id}")
     if file.weight is not None and (file.weight != 1).any():

@@ -23,7 +23,7 @@ class ReadOptions:
     """Columns by name, and how they are read; what is left empty is found by its name and from the data."""
 
     text: tuple[str, ...] = ()  # joined in this order
-    labels: str = ""
+    labels: tuple[str, ...] = ()  # of all of them
     separator: str = ""  # between the labels of a cell; "none" if a cell is one label, "space", "tab"
     id: str = ""  # "none": not taken, whatever a column is called
     weight: str = ""  # likewise
@@ -92,7 +92,7 @@ def _text_of(value: object) -> str:
 
 
 def _value_of(name: str, text: str, path: str) -> object:
-    if name == "text":
+    if name in ("text", "labels"):
         return columns_in(text)
     if name == "test_share":
         return _share_of(text, path)
