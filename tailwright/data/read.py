@@ -245,8 +245,8 @@ class _Reading:
         self.is_parted = True
         train, test = data.split(share, self.options.seed)
         if not len(train):
-            found = f"test_share {share:g} of {len(data)} rows, which leaves none for training"
-            raise InputError(found, expected="a smaller share", path=files[ALL].path)
+            problem = f"test_share {share:g} of {len(data)} rows, which leaves none for training"
+            raise InputError(problem, expected="a smaller share", path=files[ALL].path)
         self.notes.append(
             f"no test rows: {100 * share:g} % of the rows, drawn by seed {self.options.seed}, are kept for "
             "testing; --test-share 0 keeps all for training"

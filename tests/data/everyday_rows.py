@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-COUNT = 200
+COUNT = 200  # of each dataset
 # Short titles; long texts with commas, and with line breaks after sentences; titles with odd characters.
 DATASETS = ("cooking-se", "reuters21578-all", "winapi-seealso")
 _MARKS = '|;,"<>[]{}'  # a name with one of these cannot stand in a delimited cell
@@ -78,9 +78,16 @@ def _names(folder: Path) -> list[str]:
 
 @lru_cache
 def real_rows(folder: Path) -> Rows:
-    """The first rows of a dataset whose labels have names that can stand in a cell; none is left empty."""
-    names = _names(folder)
+    """Rows of all datasets in a folder."""
     rows = Rows([], [], [])
+    for name in DATASETS:
+        _add(rows, folder / name)
+    return rows
+
+
+def _add(rows: Rows, folder: Path) -> None:
+    """Add the first rows of a dataset with labels whose names can stand in a cell; none is left empty."""
+    names, enough = _names(folder), len(rows.titles) + COUNT
     with gzip.open(folder / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
@@ -92,9 +99,8 @@ def real_rows(folder: Path) -> Rows:
                 rows.titles.append(text if len(text) > len(title) else title)
                 rows.texts.append(title if len(text) > len(title) else text)
                 rows.tags.append(tags)
-            if len(rows.titles) == COUNT:
+            if len(rows.titles) == enough:
                 break
-    return rows
 
 
 def _is_plain(name: str) -> bool:

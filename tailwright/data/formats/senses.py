@@ -44,14 +44,15 @@ def fields_of(
     free = [name for name in names if name not in asked.values()]
     texts = tuple(asked[wish] for wish in options.text) or _texts(free)
     free = [name for name in free if name not in texts]
-    labels, *further = [asked[wish] for wish in options.labels] or [_first(free, (known.labels, *LABELS))]
+    named = [asked[wish] for wish in options.labels]
+    labels = named[0] if named else _first(free, (known.labels, *LABELS))
     weight = asked.get(options.weight) or _first(free, (str(known.weight),)) or known.weight
     key = asked.get(options.id) or (None if options.id == NONE else _first(free, IDS))
     if not texts or (options.labelled and not labels):
         shown = ", ".join(name or "(no name)" for name in names) or "of other names"
         raise InputError(f"the columns {shown}", expected=_EXPECTED, path=path, line=line)
     weight = None if options.weight == NONE else weight
-    fields = Fields(texts, labels or known.labels, known.relevance, weight, key, tuple(map(str, further)))
+    fields = Fields(texts, labels or known.labels, known.relevance, weight, key, tuple(named[1:]))
     return fields._replace(ignored=tuple(name for name in names if name not in fields.names()))
 
 
