@@ -22,7 +22,7 @@ from tailwright.data.formats.cells import split_all
 from tailwright.data.formats.columns import FileColumns, Oddity
 from tailwright.data.formats.delimited import is_table
 from tailwright.data.formats.labels import LabelsFile, read_labels
-from tailwright.data.formats.notes import column_notes, odd_notes
+from tailwright.data.formats.notes import NO_HEADER, column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
 from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of, with_all_labels
@@ -157,8 +157,9 @@ class _Reading:
             raise unreadable(path, error) from error
         columns = read_rows(path, self.options)
         fields = columns.fields
-        taken = [f"text = {' + '.join(fields.texts)}", *([f"id = {fields.id}"] if fields.id else [])]
-        self.notes.append("; ".join(taken))
+        parts = [] if fields.has_header else [NO_HEADER]
+        parts += [f"text = {' + '.join(fields.texts)}", *([f"id = {fields.id}"] if fields.id else [])]
+        self.notes.append("; ".join(parts))
         return columns
 
     def corpus(self, path: Path) -> Corpus:
