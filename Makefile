@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help demo test check test-slow lint types format bench claims clean
+.PHONY: help demo test check test-slow lint types format docs bench claims clean
 
 help:        ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -36,6 +36,9 @@ types: $(STAMP) ## mypy
 format: $(STAMP) ## rewrite the code in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: $(STAMP) ## the documentation as a site, in site/; a broken link is an error
+	$(BIN)/mkdocs build
 
 bench: $(STAMP) ## every benchmark, JSON on stdout
 	@for f in benchmarks/bench_*.py; do $(BIN)/python $$f || exit 1; done

@@ -85,7 +85,7 @@ def augment(
         raise InputError("found no --out", expected="a folder to write, or --dry-run")
     check_format(to)
     augmenters = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
-    corpus = read(path, seed)
+    corpus = read.all_rows(path, seed)
     check_methods(augmenters, corpus)
     if target is None or dry_run:
         _forecast(out, corpus, augmenters, seed)

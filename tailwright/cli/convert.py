@@ -45,7 +45,7 @@ def convert(
     from tailwright.data.write import check_format
 
     check_format(to)
-    corpus = read(source, seed)
+    corpus = read.all_rows(source, seed)
     for phrase in odd_things(tw.inspect(corpus)):
         out.note(f"kept as it is: {phrase}")
     report = tw.write(corpus, target, format=to, overwrite=overwrite)

@@ -61,7 +61,7 @@ def filter_rows(
     options = {name: value for name, value in given.items() if value is not None}
     method = Filter(settings_from(FilterSettings, {**asked.settings, **asked.augment_settings, **options}))
     check_format(to)
-    corpus = read(path, seed)
+    corpus = read.all_rows(path, seed)
     refuse_without_made_rows(corpus)
     check_methods([method], corpus)
     start = time.perf_counter()

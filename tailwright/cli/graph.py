@@ -77,7 +77,7 @@ def graph(
         GraphSettings,
         {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
     )
-    corpus = read(path, seed)
+    corpus = read.all_rows(path, seed)
     lookup = LabelLookup(corpus.labels)
     columns = {asked: lookup.column_of(asked) for asked in (explain, drawn) if asked is not None}
     start = time.perf_counter()

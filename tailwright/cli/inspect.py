@@ -51,8 +51,7 @@ def inspect(
 
     Any table will do: csv, tsv, JSON, Parquet, Arrow, xlsx, SQLite (`sqlite:file.db?table=name`), `-` for
     standard input; folders of these, of `datasets`, of Annif, of the extreme-classification repository;
-    fastText lines. A single table is split 80/20 by `--seed`. One line on stderr says which columns were
-    taken and which were left.
+    fastText lines. One line on stderr says which columns were taken and which were left.
 
     Example: `tailwright data inspect shop.csv --text title,body --labels tags --separator '|' --id sku`
     """
@@ -60,7 +59,7 @@ def inspect(
 
     if plot is not None:
         refuse_unwritable_picture(plot)
-    corpus = read(path, seed)
+    corpus = read.all_rows(path, seed)
     report = tw.inspect(corpus)
     show_report(out, corpus, report, str(path))
     if plot is not None:

@@ -77,7 +77,9 @@ def quality(
     filter_settings = _filter_settings(filtered, scorer, assignments or [])
     refuse_unwritable(target)
     run = None if folder is None else tw.load(folder)
-    measured = quality_of(read(path, seed), run, method, seed, count=count, filter_settings=filter_settings)
+    measured = quality_of(
+        read.all_rows(path, seed), run, method, seed, count=count, filter_settings=filter_settings
+    )
     for number, of_method in enumerate(measured.methods):
         if number:
             out.text()

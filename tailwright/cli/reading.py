@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +28,7 @@ ColumnsOfText = Annotated[
 ]
 ColumnOfId = Annotated[str, _option("--id", "COLUMN", "The row's id, which is kept.", "id, row_id, ...")]
 Labels = Annotated[
-    str, _option("--labels", "COLUMN", "The column of the labels.", "labels, tags, categories, ...")
+    str, _option("--labels", "A,B", "Columns that hold the labels.", "labels, tags, categories, ...")
 ]
 Separator = Annotated[
     str,
@@ -43,6 +43,15 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Refuse odd rows instead of mending them.", rich_help_panel=PANEL),
 ]
+TestShare = Annotated[
+    float | None,
+    _option(
+        "--test-share",
+        "X",
+        "The share of a single table's rows that is kept for testing.",
+        "0.2 to train or evaluate, else 0",
+    ),
+]
 # The options of a command that reads a corpus, with their defaults, as `tailwright.read` calls them.
 COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
     "text": (ColumnsOfText, ""),
@@ -53,6 +62,7 @@ COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
     "vocabulary": (Vocabulary, ""),
     "language": (Language, ""),
     "strict": (Strict, False),
+    "test_share": (TestShare, None),
 }
 
 
@@ -64,7 +74,13 @@ class Reading:
     options: Mapping[str, Any]
 
     def __call__(self, path: Path, seed: int = 0) -> Corpus:
+        """The corpus to train on or to evaluate with."""
         corpus = tw.read(path, seed=seed, **self.options)
         for note in corpus.notes:
             self.out.note(note)
         return corpus
+
+    def all_rows(self, path: Path, seed: int = 0) -> Corpus:
+        """The same, but the rows of a single table stay together unless `--test-share` is given."""
+        share = self.options["test_share"] or 0
+        return replace(self, options={**self.options, "test_share": share})(path, seed)

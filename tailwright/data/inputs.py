@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
@@ -21,7 +22,8 @@ from scipy import sparse
 
 from tailwright.data.formats.arrow_files import columns_of_tables, split_of
 from tailwright.data.formats.columns import Fields, FileColumns, Numbers, References
-from tailwright.data.formats.options import ReadOptions
+from tailwright.data.formats.options import ReadOptions, columns_in
+from tailwright.data.formats.row_files import with_all_labels
 from tailwright.data.formats.rows import RowBuilder
 from tailwright.data.formats.senses import fields_of
 from tailwright.data.formats.table import checked_table, columns_from_table
@@ -49,6 +51,7 @@ class ReadArguments(TypedDict, total=False):
     vocabulary: str | Path
     language: str
     strict: bool
+    test_share: float | None
 
 
 @dataclass(frozen=True)
@@ -79,23 +82,38 @@ def as_pair(data: Source, labels: str | RowLabels) -> tuple[Source, str | RowLab
     return data[0], data[1]
 
 
+def named_columns(data: Source, labels: str | RowLabels) -> tuple[str, ...] | None:
+    """The columns that `labels` names; None if it holds the labels of texts themselves.
+
+    A list of strings names columns beside a path or a table, and labels beside texts.
+
+    >>> named_columns("shop.csv", ["category", "tags"]), named_columns(["red shoes"], ["shoes"])
+    (('category', 'tags'), None)
+    """
+    if isinstance(labels, str):
+        return columns_in(labels)
+    named = isinstance(labels, list | tuple) and all(isinstance(name, str) for name in labels)
+    return tuple(labels) if named and (is_path(data) or _has_columns(data)) else None
+
+
 def held_rows(data: Source, labels: str | RowLabels, options: ReadOptions) -> HeldRows:
     """The rows of texts with their labels, of a table, or of tables by split."""
-    if isinstance(labels, str):
-        options = replace(options, labels=labels)
+    columns = named_columns(data, labels)
+    if columns is not None:
+        options = replace(options, labels=columns)
         return HeldRows(_tables(data, options), options)
-    if _is_table(data) or isinstance(data, Mapping):
+    if _has_columns(data):
         raise InputError("found a table, and labels of its rows", expected="labels= with a column's name")
     texts = _listed(data, "texts")
     if sparse.issparse(labels) or (isinstance(labels, np.ndarray) and labels.ndim == 2):
-        columns, width = _with_matrix(texts, labels, options)
-        return HeldRows({"train": columns}, options, width)
+        of_matrix, width = _with_matrix(texts, labels, options)
+        return HeldRows({"train": of_matrix}, options, width)
     rows = _listed(labels, "labels")
     _refuse_lengths(len(texts), len(rows))
-    columns = _columns({"text": texts, "labels": rows}, options, _ROWS)
-    if not options.separator and not isinstance(columns.labels, References):
+    listed = _columns({"text": texts, "labels": rows}, options, _ROWS)
+    if not options.separator and not isinstance(listed.labels, References):
         options = replace(options, separator="none")  # a string is a label, whatever is in it
-    return HeldRows({"train": columns}, options)
+    return HeldRows({"train": listed}, options)
 
 
 @contextmanager
@@ -111,6 +129,11 @@ def errors_of_rows() -> Iterator[None]:
         raise InputError(error.found, expected=error.expected, path=", ".join(places) or None) from error
 
 
+def _has_columns(data: Source) -> bool:
+    """Whether data are a table, or tables by split."""
+    return _is_table(data) or isinstance(data, Mapping)
+
+
 def _is_table(data: Source) -> bool:
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
@@ -120,11 +143,14 @@ def _tables(data: Source, options: ReadOptions) -> dict[str, FileColumns]:
         splits = {split_of(str(name)): table for name, table in data.items()}
         if "train" not in splits:
             raise InputError(f"found {', '.join(splits) or 'no tables'}", expected="train among the splits")
-        return {split: _table(table, options, Path(split)) for split, table in splits.items()}
-    return {"train": _table(data, options, _ROWS)}
+        return {
+            split: with_all_labels(partial(_table, table, Path(split)), options)
+            for split, table in splits.items()
+        }
+    return {"train": with_all_labels(partial(_table, data, _ROWS), options)}
 
 
-def _table(data: Source, options: ReadOptions, place: Path) -> FileColumns:
+def _table(data: Source, place: Path, options: ReadOptions) -> FileColumns:
     if not _is_table(data):
         raise InputError(f"found {_kind(data)} without labels", expected=_EXPECTED)
     if hasattr(data, "with_format"):  # of `datasets`; rows in its own order, which a selection changes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,13 +25,21 @@ from tailwright.data.formats.labels import LabelsFile, read_labels
 from tailwright.data.formats.notes import column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
-from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of
+from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of, with_all_labels
 from tailwright.data.formats.source import SPLIT_NAMES, Folder, unreadable
 from tailwright.data.formats.standins import StandIns
 from tailwright.data.formats.token_lines import is_fasttext, read_fasttext, read_texts_labels
 from tailwright.data.formats.vocabulary import read_vocabulary, with_missing
 from tailwright.data.formats.xc import read_xc, read_xc_json, refuse_features, with_exclusions
-from tailwright.data.inputs import RowLabels, Source, as_pair, errors_of_rows, held_rows, is_path
+from tailwright.data.inputs import (
+    RowLabels,
+    Source,
+    as_pair,
+    errors_of_rows,
+    held_rows,
+    is_path,
+    named_columns,
+)
 from tailwright.errors import InputError, quoted
 
 Found = TypeVar("Found")
@@ -58,6 +67,7 @@ def read(
     language: str = "",
     strict: bool = False,
     seed: int = 0,
+    test_share: float | None = None,
 ) -> Corpus:
     """The corpus in a folder, in one file or in memory; a one-line `InputError` says what is wrong.
 
@@ -69,19 +79,19 @@ def read(
     | texts | a list, a column or an array of strings, with `labels` beside them; or a pair of both |
     | a corpus | is given back |
 
-    Rows in memory all become training rows, unless they come by split.
+    Rows in memory all become training rows, unless they come by split or `test_share` is given.
 
     | argument | |
     |---|---|
-    | `labels` | the column of the labels; beside texts, the labels of each, or a matrix (texts, labels) |
-    | `text` | the columns of the text, in a list or with commas between, to be joined |
+    | `labels` | the columns of the labels, as of the text; beside texts, the labels of each, or a matrix |
+    | `text` | the columns of the text, in a list or with commas between, to be joined; or their numbers |
     | `label_names` | all labels, in order: those of the columns of a matrix |
     | `label_texts` | what models read of a label, by its name: `{"shoes": "shoes, boots and sandals"}` |
     | `separator` | stands between the labels of a cell; beside texts, a string is one label without it |
     | `id`, `weight` | the columns of the row's id and of its weight in the loss |
     | `vocabulary` | a file with the texts of the labels, of which `language` chooses some |
     | `strict` | odd rows are refused, not mended |
-    | `seed` | draws the test rows of a single file |
+    | `seed`, `test_share` | which rows of a single table become test rows, and which share of them; 0: none |
 
     The labels of a text are a list of names or ids, a dict of soft values such as `{"shoes": 0.4}`, or one
     label. Columns that are not named are found by their usual names. `corpus.notes` says what was taken, what
@@ -95,32 +105,36 @@ def read(
     (['shoes and boots'], [0.4000000059604645])
     >>> read("shop.csv", text=["title", "description"], labels="tags", separator="|")    # doctest: +SKIP
     """
-    texts = columns_in(text) if isinstance(text, str) else tuple(text)
     given = ReadOptions(
-        texts, "", separator, id, weight, "", str(vocabulary), language, strict=strict, seed=seed
+        *(_columns(text), (), separator, id, weight, "", str(vocabulary), language),
+        strict=strict,
+        seed=seed,
+        test_share=test_share,
     )
     given_labels = GivenLabels.of(label_names, label_texts)
     data, labels = as_pair(data, labels)
     if isinstance(data, Corpus):
-        if (
-            given_labels
-            or not isinstance(labels, str)
-            or replace(given, labels=labels, seed=0) != ReadOptions()
-        ):
+        if given_labels or labels != "" or replace(given, seed=0) != ReadOptions():
             found = "found a corpus, and arguments that say how to read one"
             raise InputError(found, expected="them where it is read")
         return data
     if not is_path(data):
         with errors_of_rows():
             return _held(data, labels, given, given_labels)
-    if not isinstance(labels, str):
+    columns = named_columns(data, labels)
+    if columns is None:
         found = f"found the path {quoted(str(data))} and labels of rows"
         raise InputError(found, expected="a list of texts, or the name of a column")
-    place, options = replace(given, labels=labels).of_path(str(data))
+    place, options = replace(given, labels=columns).of_path(str(data))
     reading = _Reading(options, given_labels)
     corpus = reading.read(place, reading.corpus)
     if not reading.is_parted:
         options = replace(options, seed=0)  # it drew nothing
+    if not reading.is_whole:
+        if options.test_share:
+            found = f"test_share {options.test_share:g} of rows that are split already"
+            raise InputError(found, expected="one table", path=place)
+        options = replace(options, test_share=None)
     source = "" if given_labels else _source(place, options)
     return replace(corpus, source=source, notes=tuple(reading.notes))
 
@@ -129,7 +143,11 @@ def _held(data: Source, labels: str | RowLabels, options: ReadOptions, given: Gi
     """The corpus of rows in memory."""
     held = held_rows(data, labels, options)
     reading = _Reading(held.options, replace(given, width=held.width))
-    corpus = reading.of_files(split_all(held.files, held.options))
+    files = split_all(held.files, held.options)
+    if options.test_share and len(files) == 1:
+        corpus = reading.parted({ALL: files["train"]})
+    else:
+        corpus = reading.of_files(files)
     return replace(corpus, notes=tuple(reading.notes))
 
 
@@ -157,6 +175,7 @@ class _Reading:
     options: ReadOptions
     given: GivenLabels = field(default_factory=GivenLabels)
     notes: list[str] = field(default_factory=list)
+    is_whole: bool = False  # whether the files do not say which rows are for testing
     is_parted: bool = False  # whether test rows were drawn
     stand_ins: Mapping[Path, Path] = field(default_factory=dict)
 
@@ -183,7 +202,7 @@ class _Reading:
             path.stat()
         except OSError as error:
             raise unreadable(path, error) from error
-        return self._parted(self._read_file(path))
+        return self.parted(self._read_file(path))
 
     def _read_folder(self, folder: Folder) -> Corpus:
         if self.given and folder.has("trn.json", "tst.json", "trn_X_Y.txt", "tst_X_Y.txt"):
@@ -208,7 +227,7 @@ class _Reading:
             refuse_features(lines["train"])
         files = self._read_others(folder)
         if ALL in files:
-            return self._parted(files)
+            return self.parted(files)
         if "train" in files:
             return self.of_files(files, folder.find_labels())
         shown = ", ".join(sorted(folder.names)[:5]) or "nothing"
@@ -220,7 +239,10 @@ class _Reading:
         """The splits of a folder of `datasets` or of Annif; none for another folder."""
         shards = huggingface_files(folder.path)
         if shards:
-            files = {split: read_shards(paths, self.options) for split, paths in shards.items()}
+            files = {
+                split: with_all_labels(partial(read_shards, paths), self.options)
+                for split, paths in shards.items()
+            }
             return split_all(files, self.options)
         if documents(folder.path):
             return {ALL: read_documents(folder.path, self.stand_ins)}
@@ -247,14 +269,23 @@ class _Reading:
             raise InputError(f"the suffix {suffix!r}", expected=expected, path=path)
         return split_all({ALL: read_rows(path, self.options)}, self.options)
 
-    def _parted(self, files: Mapping[str, FileColumns]) -> Corpus:
-        """The corpus of rows that are not split: a share of them become test rows."""
+    def parted(self, files: Mapping[str, FileColumns]) -> Corpus:
+        """The corpus of rows that are not split: a share of them become test rows, which a line says."""
+        self.is_whole = True
         found, index = self._labels(files, None)
         data = self._datasets(files, index)[ALL]
-        if len(data) < 2:
+        share = TEST_SHARE if self.options.test_share is None else self.options.test_share
+        if len(data) < 2 or not share:
             return Corpus(data, found.space)
         self.is_parted = True
-        train, test = data.split(TEST_SHARE, self.options.seed)
+        train, test = data.split(share, self.options.seed)
+        if not len(train):
+            problem = f"test_share {share:g} of {len(data)} rows, which leaves none for training"
+            raise InputError(problem, expected="a smaller share", path=files[ALL].path)
+        self.notes.append(
+            f"no test rows: {100 * share:g} % of the rows, drawn by seed {self.options.seed}, are kept for "
+            "testing; --test-share 0 keeps all for training"
+        )
         return Corpus(train, found.space, test=test)
 
     def of_files(
@@ -304,6 +335,10 @@ class _Reading:
         self.notes += column_notes(files, self.options)
         self.notes += odd_notes({split: found.odd for split, found in resolved.items()})
         return {split: found.data for split, found in resolved.items()}
+
+
+def _columns(names: str | Sequence[str]) -> tuple[str, ...]:
+    return columns_in(names) if isinstance(names, str) else tuple(names)
 
 
 def _row_names(stems: Sequence[str]) -> list[str]:

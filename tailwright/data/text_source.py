@@ -26,6 +26,7 @@ from tailwright.data.dataset import arrow_strings, no_strings
 from tailwright.data.formats.columns import Fields, FileColumns
 from tailwright.data.formats.delimited import delimited_blocks
 from tailwright.data.formats.jsonl import jsonl_blocks
+from tailwright.data.formats.notes import NO_HEADER
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.parquet import parquet_blocks
 from tailwright.data.formats.row_files import ROW_SUFFIXES, read_rows, suffix_of
@@ -160,8 +161,9 @@ def _sliced(block: TextBlock) -> Iterator[TextBlock]:
 
 def _taken(fields: Fields) -> tuple[bool, tuple[str, ...]]:
     """(whether rows have ids, which columns were taken, in a line)."""
+    header = [] if fields.has_header else [NO_HEADER]
     key = [] if fields.id is None else [f"id = {fields.id}"]
-    return bool(key), ("; ".join([f"text = {' + '.join(fields.texts)}", *key]),)
+    return bool(key), ("; ".join([*header, f"text = {' + '.join(fields.texts)}", *key]),)
 
 
 def _refuse_missing(path: Path) -> None:

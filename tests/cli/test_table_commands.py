@@ -80,3 +80,42 @@ def test_a_strict_reading_is_one_line_with_file_and_line(shop, capsys):
     assert capsys.readouterr().err == (
         f"tailwright: {shop}:12: a label twice in a row, expected nothing odd, as --strict was given\n"
     )
+
+
+KEPT = (
+    "no test rows: 20 % of the rows, drawn by seed 0, are kept for testing; "
+    "--test-share 0 keeps all for training"
+)
+
+
+def test_augmentation_conversion_and_inspection_keep_all_rows_of_a_table(shop, tmp_path, capsys):
+    assert run(["augment", str(shop), *COLUMNS, "--method", "gandalf", "--out", str(tmp_path / "a")]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith(SAID)
+    assert "10 rows became 13" in printed.out  # a row for each of 3 labels
+    assert len(read(tmp_path / "a").train.originals()) == 10
+    assert run(["data", "convert", str(shop), str(tmp_path / "c"), *COLUMNS]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == SAID
+    assert "train 10 rows" in printed.out
+    assert run(["data", "inspect", str(shop), *COLUMNS, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["splits"].keys() == {"train"}
+
+
+def test_a_share_for_testing_can_be_asked_for_where_none_is_kept(shop, tmp_path, capsys):
+    assert run(["data", "convert", str(shop), str(tmp_path / "c"), *COLUMNS, "--test-share", "0.3"]) == 0
+    printed = capsys.readouterr()
+    assert "train 7, test 3 rows" in printed.out
+    assert "30 % of the rows" in printed.err
+
+
+@pytest.mark.parametrize(("options", "rows"), [([], 8), (["--test-share", "0"], 10)])
+def test_training_on_a_table_keeps_rows_for_testing_and_says_so(shop, tmp_path, capsys, options, rows):
+    words = ["train", str(shop), *COLUMNS, *options, "--model", "popularity", "--augment", "none"]
+    assert run([*words, "--out", str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr()
+    assert f"popularity, {rows} rows" in printed.out
+    assert (KEPT in printed.err) == (not options)
+    assert ("test rows, in percent" in printed.out) == (not options)
+    source = json.loads((tmp_path / "run" / "run.json").read_text())["data"]["path"]
+    assert len(read(source).train) == rows

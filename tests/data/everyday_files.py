@@ -1,4 +1,4 @@
-"""Files as people have them, each made here by code, with what should be found in it."""
+"""Files as people have them, each made here by code of any rows, with what should be found in it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,22 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from everyday_rows import Rows
 
 from tailwright.data.corpus import Corpus
-
-# Three products, the first and the last with a letter beyond ASCII.
-TITLES = ["Café table", "Wool hat", "Garden chair, façade"]
-TEXTS = ["round, of oak", 'a "warm" one', "two of them"]
-TAGS = [["furniture", "indoor"], ["hats"], ["furniture", "outdoor"]]
-JOINED = [f"{title} {text}" for title, text in zip(TITLES, TEXTS, strict=True)]
-URIS = {
-    name: f"http://example.org/{place}"
-    for place, name in enumerate(["furniture", "hats", "indoor", "outdoor"])
-}
 
 
 class Everyday(NamedTuple):
     """What reading a file should find; `texts` and `labels` are of all rows in their order."""
 
     path: str
+    texts: list[str]
+    labels: list[list[str]]
     options: dict[str, str] = {}  # noqa: RUF012 (never changed)
-    texts: list[str] = JOINED
-    labels: list[list[str]] = TAGS
     ids: list[str] | None = None
 
 
-Maker = Callable[[Path], Everyday]
+Maker = Callable[[Path, Rows], Everyday]
 FILES: dict[str, Maker] = {}
 
 
@@ -46,15 +37,15 @@ def everyday(make: Maker) -> Maker:
 
 
 def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',;"|\n') else cell
+    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',;"|\t\r\n') else cell
 
 
 def _table(
-    mark: str = ",", between: str = "|", header: str = "title description tags", end: str = "\n"
+    rows: Rows, mark: str = ",", between: str = "|", header: str = "title description tags", end: str = "\n"
 ) -> str:
-    rows = [header.split(" ")]
-    rows += [[title, text, between.join(tags)] for title, text, tags in zip(TITLES, TEXTS, TAGS, strict=True)]
-    return "".join(mark.join(map(_quoted, row)) + end for row in rows)
+    records = [header.split(" ")]
+    records += [[title, text, between.join(tags)] for title, text, tags in rows.all()]
+    return "".join(mark.join(map(_quoted, record)) + end for record in records if record != [""])
 
 
 def _put(folder: Path, name: str, content: str | bytes) -> str:
@@ -64,86 +55,120 @@ def _put(folder: Path, name: str, content: str | bytes) -> str:
     return str(path)
 
 
-def _objects(text: str = "title", labels: str = "tags") -> list[dict[str, object]]:
-    return [{text: title, labels: tags} for title, tags in zip(TITLES, TAGS, strict=True)]
+def _objects(rows: Rows, text: str = "title", labels: str = "tags") -> list[dict[str, object]]:
+    return [{text: title, labels: tags} for title, _, tags in rows.all()]
 
 
 @everyday
-def shop_csv_with_semicolons(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "shop.csv", _table(";", "|")))
+def shop_csv_with_semicolons(folder: Path, rows: Rows) -> Everyday:
+    return Everyday(_put(folder, "shop.csv", _table(rows, ";", "|")), rows.joined, rows.tags)
 
 
 @everyday
-def shop_csv_with_more_columns(folder: Path) -> Everyday:
-    rows = _table().splitlines()
-    more = [f"{cells},{sku}" for cells, sku in zip(rows, ["sku", "A-1", "A-2", "A-3"], strict=True)]
-    path = _put(folder, "shop.csv", "\n".join(more) + "\n")
-    return Everyday(path, {"text": "title", "id": "sku"}, texts=TITLES, ids=["A-1", "A-2", "A-3"])
+def shop_csv_with_more_columns(folder: Path, rows: Rows) -> Everyday:
+    ids = [f"A-{place}" for place, _ in enumerate(rows.titles)]
+    records = "".join(
+        f"{_quoted(title)},{_quoted(text)},{_quoted('|'.join(tags))},{sku}\n"
+        for (title, text, tags), sku in zip(rows.all(), ids, strict=True)
+    )
+    path = _put(folder, "shop.csv", "title,description,tags,sku\n" + records)
+    return Everyday(path, rows.titles, rows.tags, {"text": "title", "id": "sku"}, ids)
 
 
 @everyday
-def excel_export_in_cp1252(folder: Path) -> Everyday:
-    content = _table(";", ",", "Title Description Categories", "\r\n")
-    return Everyday(_put(folder, "export.csv", content.encode("cp1252")))
+def shop_csv_with_two_columns_of_labels(folder: Path, rows: Rows) -> Everyday:
+    cells = [(tags[0], "|".join(tags[1:])) for tags in rows.tags]
+    records = "".join(
+        f"{_quoted(title)};{first};{_quoted(others)}\n"
+        for title, (first, others) in zip(rows.titles, cells, strict=True)
+    )
+    path = _put(folder, "shop.csv", "name;category;subcategory\n" + records)
+    return Everyday(path, rows.titles, rows.tags, {"labels": "category,subcategory"})
 
 
 @everyday
-def excel_unicode_text(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "export.txt", _table("\t", ", ", end="\r\n").encode("utf-16")))
+def csv_without_a_header(folder: Path, rows: Rows) -> Everyday:
+    path = _put(folder, "news.csv", _table(rows, header=""))
+    return Everyday(path, rows.joined, rows.tags, {"text": "1,2", "labels": "3"})
 
 
 @everyday
-def excel_export_with_a_byte_order_mark(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "export.csv", _table(";", "|", end="\r\n").encode("utf-8-sig")))
+def excel_export_in_cp1252(folder: Path, rows: Rows) -> Everyday:
+    rows = rows.that(_is_western)
+    content = _table(rows, ";", ",", "Title Description Categories", "\r\n")
+    return Everyday(_put(folder, "export.csv", content.encode("cp1252")), rows.joined, rows.tags)
+
+
+def _is_western(text: str) -> bool:
+    try:
+        text.encode("cp1252")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @everyday
-def csv_with_bars(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "dump.csv", _table("|", ",", "Name Body Topics")))
+def excel_unicode_text(folder: Path, rows: Rows) -> Everyday:
+    content = _table(rows, "\t", ", ", end="\r\n").encode("utf-16")
+    return Everyday(_put(folder, "export.txt", content), rows.joined, rows.tags)
 
 
 @everyday
-def tsv_with_tabs(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "dump.tsv", _table("\t", "; ", "title content keywords")))
+def excel_export_with_a_byte_order_mark(folder: Path, rows: Rows) -> Everyday:
+    content = _table(rows, ";", "|", end="\r\n").encode("utf-8-sig")
+    return Everyday(_put(folder, "export.csv", content), rows.joined, rows.tags)
 
 
 @everyday
-def csv_with_line_breaks_in_cells(folder: Path) -> Everyday:
-    rows = [f'"{title}\r\nsecond line",{"|".join(tags)}' for title, tags in zip(TITLES, TAGS, strict=True)]
-    path = _put(folder, "tickets.csv", "body,label\r\n" + "".join(row + "\r\n" for row in rows))
-    return Everyday(path, texts=[f"{title}\r\nsecond line" for title in TITLES])
+def csv_with_bars(folder: Path, rows: Rows) -> Everyday:
+    return Everyday(
+        _put(folder, "dump.csv", _table(rows, "|", ",", "Name Body Topics")), rows.joined, rows.tags
+    )
 
 
 @everyday
-def pandas_csv_with_an_index_and_lists(folder: Path) -> Everyday:
-    rows = [f",{','.join(['text', 'labels'])}"]
-    rows += [
-        f"{n},{_quoted(title)},{_quoted(repr(tags))}"
-        for n, (title, tags) in enumerate(zip(TITLES, TAGS, strict=True))
+def tsv_with_tabs(folder: Path, rows: Rows) -> Everyday:
+    content = _table(rows, "\t", "; ", "title content keywords")
+    return Everyday(_put(folder, "dump.tsv", content), rows.joined, rows.tags)
+
+
+@everyday
+def csv_with_line_breaks_in_cells(folder: Path, rows: Rows) -> Everyday:
+    texts = [f"{title}\r\nsecond line" for title in rows.titles]
+    records = [f"{_quoted(text)},{'|'.join(tags)}\r\n" for text, tags in zip(texts, rows.tags, strict=True)]
+    return Everyday(_put(folder, "tickets.csv", "body,label\r\n" + "".join(records)), texts, rows.tags)
+
+
+@everyday
+def pandas_csv_with_an_index_and_lists(folder: Path, rows: Rows) -> Everyday:
+    records = [
+        f"{place},{_quoted(title)},{_quoted(repr(tags))}\n"
+        for place, (title, _, tags) in enumerate(rows.all())
     ]
-    return Everyday(_put(folder, "frame.csv", "\n".join(rows) + "\n"), texts=TITLES)
+    return Everyday(_put(folder, "frame.csv", ",text,labels\n" + "".join(records)), rows.titles, rows.tags)
 
 
 @everyday
-def pandas_csv_with_numpy_arrays(folder: Path) -> Everyday:
-    arrays = ["[" + " ".join(map(repr, tags)) + "]" for tags in TAGS]
-    rows = [f"{_quoted(title)},{_quoted(cell)}" for title, cell in zip(TITLES, arrays, strict=True)]
-    return Everyday(_put(folder, "frame.csv", "title,tags\n" + "\n".join(rows) + "\n"), texts=TITLES)
+def pandas_csv_with_numpy_arrays(folder: Path, rows: Rows) -> Everyday:
+    arrays = ["[" + " ".join(map(repr, tags)) + "]" for tags in rows.tags]
+    records = [f"{_quoted(title)},{_quoted(cell)}\n" for title, cell in zip(rows.titles, arrays, strict=True)]
+    return Everyday(_put(folder, "frame.csv", "title,tags\n" + "".join(records)), rows.titles, rows.tags)
 
 
 @everyday
-def pandas_parquet_with_a_list_column(folder: Path) -> Everyday:
+def pandas_parquet_with_a_list_column(folder: Path, rows: Rows) -> Everyday:
     path = folder / "frame.parquet"
-    columns = {"title": TITLES, "description": TEXTS, "tags": TAGS, "__index_level_0__": [0, 1, 2]}
-    pyarrow.parquet.write_table(pa.table(columns), path)
-    return Everyday(str(path))
+    columns = {"title": rows.titles, "description": rows.texts, "tags": rows.tags}
+    index = list(range(len(rows.titles)))
+    pyarrow.parquet.write_table(pa.table({**columns, "__index_level_0__": index}), path)
+    return Everyday(str(path), rows.joined, rows.tags)
 
 
 @everyday
-def feather_file(folder: Path) -> Everyday:
+def feather_file(folder: Path, rows: Rows) -> Everyday:
     path = folder / "frame.feather"
-    pyarrow.feather.write_feather(pa.table({"Text": TITLES, "Label": ["a", "b", "a"]}), path)
-    return Everyday(str(path), texts=TITLES, labels=[["a"], ["b"], ["a"]])
+    pyarrow.feather.write_feather(pa.table({"Text": rows.titles, "Label": rows.halves}), path)
+    return Everyday(str(path), rows.titles, [[half] for half in rows.halves])
 
 
 def _save_to_disk(folder: Path, table: pa.Table, features: dict[str, object] | None = None) -> None:
@@ -161,181 +186,187 @@ def _save_to_disk(folder: Path, table: pa.Table, features: dict[str, object] | N
 
 
 @everyday
-def huggingface_dataset(folder: Path) -> Everyday:
-    _save_to_disk(folder / "saved", pa.table({"title": TITLES, "content": TEXTS, "categories": TAGS}))
-    return Everyday(str(folder / "saved"))
+def huggingface_dataset(folder: Path, rows: Rows) -> Everyday:
+    table = pa.table({"title": rows.titles, "content": rows.texts, "categories": rows.tags})
+    _save_to_disk(folder / "saved", table)
+    return Everyday(str(folder / "saved"), rows.joined, rows.tags)
 
 
 @everyday
-def huggingface_dataset_dict_with_class_labels(folder: Path) -> Everyday:
+def huggingface_dataset_dict_with_class_labels(folder: Path, rows: Rows) -> Everyday:
     names = {
         "label": {"names": ["bad", "good"], "_type": "ClassLabel"},
         "text": {"dtype": "string", "_type": "Value"},
     }
-    _save_to_disk(folder / "saved" / "train", pa.table({"text": TITLES[:2], "label": [1, 0]}), names)
-    _save_to_disk(folder / "saved" / "test", pa.table({"text": TITLES[2:], "label": [1]}), names)
+    table = pa.table({"text": rows.titles, "label": [int(half == "good") for half in rows.halves]})
+    _save_to_disk(folder / "saved" / "train", table[:2], names)
+    _save_to_disk(folder / "saved" / "test", table[2:], names)
     (folder / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    return Everyday(str(folder / "saved"), texts=TITLES, labels=[["good"], ["bad"], ["good"]])
+    return Everyday(str(folder / "saved"), rows.titles, [[half] for half in rows.halves])
 
 
 @everyday
-def huggingface_parquet_shards(folder: Path) -> Everyday:
+def huggingface_parquet_shards(folder: Path, rows: Rows) -> Everyday:
     (folder / "hub" / "data").mkdir(parents=True)
-    for place in range(3):
-        table = pa.table({"text": TITLES[place : place + 1], "labels": TAGS[place : place + 1]})
-        name = f"train-0000{place}-of-00002.parquet" if place < 2 else "test-00000-of-00001.parquet"
-        pyarrow.parquet.write_table(table, folder / "hub" / "data" / name)
-    return Everyday(str(folder / "hub"), texts=TITLES)
+    table = pa.table({"text": rows.titles, "labels": rows.tags})
+    shards = {
+        "train-00000-of-00002": table[:1],
+        "train-00001-of-00002": table[1:2],
+        "test-00000-of-00001": table[2:],
+    }
+    for name, shard in shards.items():
+        pyarrow.parquet.write_table(shard, folder / "hub" / "data" / f"{name}.parquet")
+    return Everyday(str(folder / "hub"), rows.titles, rows.tags)
+
+
+def _uri_cells(rows: Rows) -> list[str]:
+    return [" ".join(f"<{uri}>" for uri in uris) for uris in rows.tags_as_uris]
 
 
 @everyday
-def annif_tsv(folder: Path) -> Everyday:
-    rows = (
-        f"{title}\t{' '.join(f'<{URIS[tag]}>' for tag in tags)}\n"
-        for title, tags in zip(TITLES, TAGS, strict=True)
-    )
-    return Everyday(_put(folder, "corpus.tsv", "".join(rows)), texts=TITLES, labels=_uris())
+def annif_tsv(folder: Path, rows: Rows) -> Everyday:
+    rows = rows.in_one_line()
+    lines = [f"{title}\t{cell}\n" for title, cell in zip(rows.titles, _uri_cells(rows), strict=True)]
+    return Everyday(_put(folder, "corpus.tsv", "".join(lines)), rows.titles, rows.tags_as_uris)
 
 
 @everyday
-def annif_csv(folder: Path) -> Everyday:
-    cells = [" ".join(f"<{URIS[tag]}>" for tag in tags) for tags in TAGS]
-    rows = "".join(f"{_quoted(title)},{cell}\n" for title, cell in zip(TITLES, cells, strict=True))
-    return Everyday(_put(folder, "corpus.csv", "text,subject_uris\n" + rows), texts=TITLES, labels=_uris())
-
-
-def _uris() -> list[list[str]]:
-    return [[URIS[tag] for tag in tags] for tags in TAGS]
-
-
-@everyday
-def annif_folder_with_keys(folder: Path) -> Everyday:
-    for place, (title, tags) in enumerate(zip(TITLES, TAGS, strict=True)):
-        _put(folder, f"docs/doc{place}.txt", title + "\n")
-        _put(folder, f"docs/doc{place}.key", "\n".join(tags) + "\n")
-    return Everyday(str(folder / "docs"), texts=TITLES, ids=["doc0", "doc1", "doc2"])
+def annif_csv(folder: Path, rows: Rows) -> Everyday:
+    records = [
+        f"{_quoted(title)},{cell}\n" for title, cell in zip(rows.titles, _uri_cells(rows), strict=True)
+    ]
+    path = _put(folder, "corpus.csv", "text,subject_uris\n" + "".join(records))
+    return Everyday(path, rows.titles, rows.tags_as_uris)
 
 
 @everyday
-def annif_folder_with_uris(folder: Path) -> Everyday:
-    for place, (title, tags) in enumerate(zip(TITLES, TAGS, strict=True)):
-        _put(folder, f"docs/train/doc{place}.txt", title)
-        _put(folder, f"docs/train/doc{place}.tsv", "".join(f"<{URIS[tag]}>\t{tag}\n" for tag in tags))
-    return Everyday(str(folder / "docs"), texts=TITLES, labels=_uris(), ids=["doc0", "doc1", "doc2"])
+def annif_folder_with_keys(folder: Path, rows: Rows) -> Everyday:
+    ids = [f"doc{place:03}" for place, _ in enumerate(rows.titles)]
+    for key, (title, _, tags) in zip(ids, rows.all(), strict=True):
+        _put(folder, f"docs/{key}.txt", title + "\n")
+        _put(folder, f"docs/{key}.key", "\n".join(tags) + "\n")
+    return Everyday(str(folder / "docs"), rows.titles, rows.tags, ids=ids)
 
 
 @everyday
-def skos_vocabulary_beside_an_annif_corpus(folder: Path) -> Everyday:
+def annif_folder_with_uris(folder: Path, rows: Rows) -> Everyday:
+    ids, uris = [f"doc{place:03}" for place, _ in enumerate(rows.titles)], rows.uris
+    for key, (title, _, tags) in zip(ids, rows.all(), strict=True):
+        _put(folder, f"docs/train/{key}.txt", title)
+        _put(folder, f"docs/train/{key}.tsv", "".join(f"<{uris[tag]}>\t{tag}\n" for tag in tags))
+    return Everyday(str(folder / "docs"), rows.titles, rows.tags_as_uris, ids=ids)
+
+
+@everyday
+def skos_vocabulary_beside_an_annif_corpus(folder: Path, rows: Rows) -> Everyday:
     pytest.importorskip("rdflib")
     turtle = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n" + "".join(
-        f'<{uri}> skos:prefLabel "{name}"@en , "{name}-fi"@fi ; skos:altLabel "{name}s"@en .\n'
-        for name, uri in URIS.items()
+        f"<{uri}> skos:prefLabel {json.dumps(name)}@en , {json.dumps(name + '-fi')}@fi ; "
+        f"skos:altLabel {json.dumps(name + 's')}@en .\n"
+        for name, uri in rows.uris.items()
     )
     vocabulary = _put(folder, "subjects.ttl", turtle)
-    made = annif_tsv(folder)
-    return made._replace(options={"vocabulary": vocabulary, "language": "en"}, labels=TAGS)
+    made = annif_tsv(folder, rows)
+    return made._replace(options={"vocabulary": vocabulary, "language": "en"}, labels=rows.tags)
 
 
 @everyday
-def annif_vocabulary_beside_an_annif_corpus(folder: Path) -> Everyday:
-    vocabulary = _put(folder, "subjects.tsv", "".join(f"<{uri}>\t{name}\n" for name, uri in URIS.items()))
-    return annif_csv(folder)._replace(options={"vocabulary": vocabulary}, labels=TAGS)
+def annif_vocabulary_beside_an_annif_corpus(folder: Path, rows: Rows) -> Everyday:
+    lines = "".join(f"<{uri}>\t{name}\n" for name, uri in rows.uris.items())
+    vocabulary = _put(folder, "subjects.tsv", lines)
+    return annif_csv(folder, rows)._replace(options={"vocabulary": vocabulary}, labels=rows.tags)
 
 
 @everyday
-def xlsx_workbook(folder: Path) -> Everyday:
+def xlsx_workbook(folder: Path, rows: Rows) -> Everyday:
     openpyxl = pytest.importorskip("openpyxl")
+    rows = rows.that(lambda text: not openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE.search(text))
     book = openpyxl.Workbook()
     book.active.append(["SKU", "Title", "Description", "Tags"])
-    for number, (title, text, tags) in enumerate(zip(TITLES, TEXTS, TAGS, strict=True), 17):
+    for number, (title, text, tags) in enumerate(rows.all(), 17):
         book.active.append([number, title, text, ", ".join(tags)])
     book.create_sheet("Sheet2")
     book.save(folder / "products.xlsx")
-    return Everyday(str(folder / "products.xlsx"), {"id": "sku"}, ids=["17", "18", "19"])
+    ids = [str(number) for number, _ in enumerate(rows.titles, 17)]
+    return Everyday(str(folder / "products.xlsx"), rows.joined, rows.tags, {"id": "sku"}, ids)
 
 
 @everyday
-def sqlite_table(folder: Path) -> Everyday:
+def sqlite_table(folder: Path, rows: Rows) -> Everyday:
     with sqlite3.connect(folder / "shop.db") as database:
         database.execute(
             "CREATE TABLE products (id INTEGER PRIMARY KEY, title TEXT, description TEXT, tags TEXT)"
         )
         database.execute("CREATE TABLE orders (id INTEGER)")
-        rows = [(title, text, ";".join(tags)) for title, text, tags in zip(TITLES, TEXTS, TAGS, strict=True)]
-        database.executemany("INSERT INTO products (title, description, tags) VALUES (?, ?, ?)", rows)
+        cells = [(title, text, ";".join(tags)) for title, text, tags in rows.all()]
+        database.executemany("INSERT INTO products (title, description, tags) VALUES (?, ?, ?)", cells)
     database.close()
-    return Everyday(f"sqlite:{folder / 'shop.db'}?table=products", ids=["1", "2", "3"])
+    ids = [str(number) for number, _ in enumerate(rows.titles, 1)]
+    return Everyday(f"sqlite:{folder / 'shop.db'}?table=products", rows.joined, rows.tags, ids=ids)
 
 
 @everyday
-def json_array(folder: Path) -> Everyday:
-    return Everyday(_put(folder, "items.json", json.dumps(_objects(), indent=2)), texts=TITLES)
+def json_array(folder: Path, rows: Rows) -> Everyday:
+    path = _put(folder, "items.json", json.dumps(_objects(rows), indent=2))
+    return Everyday(path, rows.titles, rows.tags)
 
 
 @everyday
-def json_object_with_data(folder: Path) -> Everyday:
-    content = {"version": 2, "data": _objects("content", "subjects"), "count": 3}
-    return Everyday(_put(folder, "items.json", json.dumps(content, indent=1)), texts=TITLES)
+def json_object_with_data(folder: Path, rows: Rows) -> Everyday:
+    content = {"version": 2, "data": _objects(rows, "content", "subjects"), "count": 3}
+    return Everyday(_put(folder, "items.json", json.dumps(content, indent=1)), rows.titles, rows.tags)
 
 
 @everyday
-def json_of_columns_by_pandas(folder: Path) -> Everyday:
-    columns = {"text": TITLES, "tags": TAGS}
+def json_of_columns_by_pandas(folder: Path, rows: Rows) -> Everyday:
+    columns = {"text": rows.titles, "tags": rows.tags}
     turned = {name: {str(row): value for row, value in enumerate(values)} for name, values in columns.items()}
-    return Everyday(_put(folder, "frame.json", json.dumps(turned)), texts=TITLES)
+    return Everyday(_put(folder, "frame.json", json.dumps(turned)), rows.titles, rows.tags)
 
 
 @everyday
-def json_lines_with_other_names(folder: Path) -> Everyday:
-    rows = [{"headline": title, "topic_list": tags} for title, tags in zip(TITLES, TAGS, strict=True)]
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
+def json_lines_with_other_names(folder: Path, rows: Rows) -> Everyday:
+    lines = "".join(json.dumps(row) + "\n" for row in _objects(rows, "headline", "topic_list"))
     path = _put(folder, "feed.ndjson", lines)
-    return Everyday(path, {"text": "headline", "labels": "topic_list"}, texts=TITLES)
+    return Everyday(path, rows.titles, rows.tags, {"text": "headline", "labels": "topic_list"})
 
 
 @everyday
-def json_lines_with_one_number_a_row(folder: Path) -> Everyday:
+def json_lines_with_one_number_a_row(folder: Path, rows: Rows) -> Everyday:
+    numbers = [place % 2 for place, _ in enumerate(rows.titles)]
     lines = "".join(
-        json.dumps({"text": title, "label": place % 2}) + "\n" for place, title in enumerate(TITLES)
+        json.dumps({"text": title, "label": number}) + "\n"
+        for title, number in zip(rows.titles, numbers, strict=True)
     )
-    return Everyday(_put(folder, "sentiment.jsonl", lines), texts=TITLES, labels=[["0"], ["1"], ["0"]])
+    path = _put(folder, "sentiment.jsonl", lines)
+    return Everyday(path, rows.titles, [[str(number)] for number in numbers])
 
 
 @everyday
-def fasttext_with_labels_anywhere(folder: Path) -> Everyday:
-    rows = [
-        f"__label__{tags[0]} {title}{''.join(f' __label__{tag}' for tag in tags[1:])}\n"
-        for title, tags in zip(TITLES, TAGS, strict=True)
+def fasttext_with_labels_anywhere(folder: Path, rows: Rows) -> Everyday:
+    rows = rows.in_one_line()
+    named = [[tag.replace(" ", "_") for tag in tags] for tags in rows.tags]
+    lines = [
+        f"__label__{first} {title}{''.join(f' __label__{tag}' for tag in others)}\n"
+        for title, (first, *others) in zip(rows.titles, named, strict=True)
     ]
-    return Everyday(_put(folder, "tickets.txt", "".join(rows)), texts=TITLES)
+    return Everyday(_put(folder, "tickets.txt", "".join(lines)), rows.titles, named)
 
 
 @everyday
-def standard_input(folder: Path) -> Everyday:
-    _put(folder, "piped", _table("\t", "|"))
-    return Everyday("-")
+def standard_input(folder: Path, rows: Rows) -> Everyday:
+    _put(folder, "piped", _table(rows, "\t", "|"))
+    return Everyday("-", rows.joined, rows.tags)
 
 
 def found(corpus: Corpus) -> tuple[list[str], list[list[str]], list[str] | None]:
-    """(texts, label names, ids) of all rows in the order of the file."""
+    """(texts, label names, ids) of all rows, those of a table in its order."""
     names = corpus.labels.names.to_pylist()
     rows = []
-    for offset, data in enumerate(corpus.splits().values()):
+    for data in corpus.splits().values():
         for row in range(len(data)):
             labels = data.targets.indices[data.targets.indptr[row] : data.targets.indptr[row + 1]]
             key = None if data.ids is None else data.ids[row].as_py()
-            rows.append(
-                (
-                    offset * 1000,
-                    data.origin.rows[row],
-                    data.texts[row].as_py(),
-                    [names[i] for i in labels],
-                    key,
-                )
-            )
-    is_parted = len({row[1] for row in rows}) == len(
-        rows
-    )  # a file whose rows were drawn for training and test
-    rows.sort(key=lambda row: row[1] if is_parted else row[:2])
-    ids = [row[4] for row in rows]
-    return [row[2] for row in rows], [sorted(row[3]) for row in rows], ids if any(ids) else None
+            rows.append((data.texts[row].as_py(), sorted(names[i] for i in labels), key))
+    ids = [row[2] for row in rows]
+    return [row[0] for row in rows], [row[1] for row in rows], ids if any(ids) else None

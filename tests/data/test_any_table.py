@@ -58,6 +58,42 @@ def test_a_source_says_which_seed_drew_the_test_rows(tmp_path):
     assert not read(path).same_as(corpus)
 
 
+def test_a_source_says_which_share_is_kept_for_testing(tmp_path):
+    path = put(tmp_path / "rows.csv", "text,labels\n" + "".join(f"{i},x\n" for i in range(10)))
+    whole, half = read(path, test_share=0), read(path, test_share=0.5)
+    assert (len(whole.train), whole.test, whole.notes) == (10, None, ())
+    assert (len(half.train), len(half.test)) == (5, 5)
+    assert half.notes[0].startswith("no test rows: 50 % of the rows, drawn by seed 0, are kept")
+    assert read(whole.source).same_as(whole)
+    assert read(half.source).same_as(half)
+
+
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [
+        (1, "test_share 1, expected a number from 0 to below 1"),
+        (-0.1, "test_share -0.1, expected a number from 0 to below 1"),
+        (0.95, "test_share 0.95 of 10 rows, which leaves none for training, expected a smaller share"),
+    ],
+)
+def test_a_share_that_leaves_no_training_rows_is_refused(tmp_path, share, found):
+    path = put(tmp_path / "rows.csv", "text,labels\n" + "".join(f"{i},x\n" for i in range(10)))
+    with pytest.raises(InputError) as caught:
+        read(path, test_share=share)
+    assert str(caught.value).endswith(found)
+
+
+def test_a_share_of_rows_that_are_split_already_is_refused(tmp_path):
+    put(tmp_path / "train.csv", SHOP)
+    with pytest.raises(
+        InputError, match=r"test_share 0.3 of rows that are split already, expected one table"
+    ):
+        read(tmp_path, test_share=0.3)
+    assert read(tmp_path, test_share=0).same_as(read(tmp_path))
+    with pytest.raises(InputError, match=r"test_share='half', expected a number"):
+        read(f"{tmp_path}?test_share=half")
+
+
 def test_an_unknown_option_behind_a_path_is_refused(tmp_path):
     put(tmp_path / "shop.csv", SHOP)
     with pytest.raises(InputError, match="unknown option 'label'"):
@@ -65,7 +101,7 @@ def test_an_unknown_option_behind_a_path_is_refused(tmp_path):
 
 
 def test_options_as_a_query_come_back():
-    options = ReadOptions(("a", "b c"), "d&e", "|", strict=True, seed=7)
+    options = ReadOptions(("a", "b c"), ("d&e", "f"), "|", strict=True, seed=7, test_share=0.5)
     assert ReadOptions().of_path("x.csv" + options.query()) == ("x.csv", options)
 
 
@@ -119,6 +155,41 @@ def test_lists_as_python_and_numpy_print_them_are_read(tmp_path, cell, found):
 def test_a_list_that_numpy_cut_short_is_refused_with_its_line(tmp_path):
     file = put(tmp_path / "train.csv", "text,labels\nt,\"['a' ... 'z']\"\n")
     assert_refused(tmp_path, file, 2, "malformed JSON", "")
+
+
+CATEGORIES = [("hat", "clothes", ["wool", "winter"]), ("oak table", "furniture", []), ("shoe", "", ["wool"])]
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.jsonl", "train.parquet"])
+def test_labels_of_several_columns_are_joined(tmp_path, name):
+    rows = [{"title": title, "category": one, "tags": many} for title, one, many in CATEGORIES]
+    if name == "train.parquet":
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+    else:
+        cells = "title,category,tags\n" + "".join(
+            f"{t},{one},{'|'.join(many)}\n" for t, one, many in CATEGORIES
+        )
+        put(tmp_path / name, cells if name == "train.csv" else jsonl(rows))
+    corpus = read(tmp_path, labels="category,tags")
+    expected = [["clothes", "winter", "wool"], ["furniture"], ["wool"]]
+    assert [sorted(labels) for labels in label_names(corpus)] == expected
+    separation = "split at '|'" if name == "train.csv" else "one label a cell"
+    assert corpus.notes == (f"text = title; labels = category + tags, {separation}",)
+    assert read(corpus.source).same_as(corpus)
+
+
+def test_soft_labels_of_one_column_stay_soft_beside_those_of_another(tmp_path):
+    content = 'text,kind,tags\nhat,clothes,"{""wool"": 0.25}"\n'
+    corpus = train_only(tmp_path, content, labels=["kind", "tags"])
+    assert dict(zip(corpus.labels.names.to_pylist(), corpus.train.targets.toarray()[0], strict=True)) == {
+        "clothes": 1,
+        "wool": 0.25,
+    }
+
+
+def test_relevance_beside_labels_of_several_columns_is_refused(tmp_path):
+    with pytest.raises(InputError, match="labels of several columns, and also relevance"):
+        train_only(tmp_path, "text,kind,tags,relevance\nhat,clothes,wool,0.5\n", labels="kind,tags")
 
 
 def test_json_fields_that_are_not_read_are_named(tmp_path):

@@ -34,6 +34,7 @@ from tailwright.data.formats.columns import (
     ReferenceBuilder,
     References,
     is_integer,
+    joined_labels,
 )
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import used_labels
@@ -54,7 +55,10 @@ def split_all(splits: Mapping[str, FileColumns], options: ReadOptions) -> dict[s
     """The same files with every cell split, by one rule for all files."""
     files = splits.values()
     label_cells = [
-        cells for file in files for cells in (file.labels, file.exclude, file.ignore) if _is(cells)
+        cells
+        for file in files
+        for cells in (file.labels, *file.further, file.exclude, file.ignore)
+        if _is(cells)
     ]
     plain = [_plain(cells) for cells in label_cells]
     delimiter = options.delimiter if options.separator else delimiter_of(plain)
@@ -64,28 +68,36 @@ def split_all(splits: Mapping[str, FileColumns], options: ReadOptions) -> dict[s
     tokens |= {id(file.own): _tokens(file.own, None) for file in files if _is(file.own)}
     integers = all(column.all_integers() for column in tokens.values())
 
-    def references(file: FileColumns, name: str) -> tuple[References | None, Numbers | None]:
-        cells = getattr(file, name)
+    def references(
+        file: FileColumns, name: str, cells: References | Cells | None
+    ) -> tuple[References | None, Numbers | None]:
         if not _is(cells):
             return cells, None
         return _with_json(file, name, cells, tokens[id(cells)].references(integers))
 
     result: dict[str, FileColumns] = {}
     for split, file in splits.items():
-        labels, soft = references(file, "labels")
-        assert labels is not None
+        labels, soft = joined_labels(
+            [references(file, "labels", cells) for cells in (file.labels, *file.further)]
+        )
         relevance = _relevance(file, labels) if _is(file.relevance) else file.relevance
         if soft is not None and relevance is not None:
             problem = "labels with values of their own, and also relevance"
+            raise InputError(problem, expected="one of the two", path=file.path)
+        if file.further and relevance is not None:
+            problem = "labels of several columns, and also relevance"
             raise InputError(problem, expected="one of the two", path=file.path)
         result[split] = replace(
             file,
             labels=labels,
             relevance=relevance if soft is None else soft,
-            own=references(file, "own")[0],
-            exclude=references(file, "exclude")[0],
-            ignore=references(file, "ignore")[0],
-            separation=separation if _is(file.labels) and any(map(_is_filled, plain)) else "lists",
+            further=(),
+            own=references(file, "own", file.own)[0],
+            exclude=references(file, "exclude", file.exclude)[0],
+            ignore=references(file, "ignore", file.ignore)[0],
+            separation=separation
+            if any(map(_is, (file.labels, *file.further))) and any(map(_is_filled, plain))
+            else "lists",
         )
     return result
 

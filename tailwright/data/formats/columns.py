@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -46,12 +46,15 @@ class Fields(NamedTuple):
     relevance: str = "relevance"
     weight: str | None = "weight"
     id: str | None = None
+    further: tuple[str, ...] = ()  # more columns of labels
     ignored: tuple[str, ...] = ()  # what the table has besides
+    has_header: bool = True  # without one, columns are called by their numbers
 
     def names(self) -> tuple[str, ...]:
         """All columns that are read."""
         optional = [name for name in (self.weight, self.id) if name is not None]
-        return *self.texts, self.labels, self.relevance, *optional, *_FIXED, "origin", *ORIGIN_CELLS
+        labels = (self.labels, *self.further)
+        return *self.texts, *labels, self.relevance, *optional, *_FIXED, "origin", *ORIGIN_CELLS
 
     def to_label(self) -> tuple[str, ...]:
         """The columns of rows that are to be labelled: the text, and the id if there is one."""
@@ -151,6 +154,7 @@ class FileColumns:
     ignore: References | Cells | None = None
     origin: Origin | None = None
     ids: pa.LargeStringArray | None = None
+    further: tuple[References | Cells, ...] = ()  # labels of more columns, until `cells.split_all` adds them
     fields: Fields = ROW_FIELDS
     separation: str = "lists"  # how the labels of a cell were split, in words
     odd: tuple[Oddity, ...] = ()
@@ -180,6 +184,28 @@ class ReferenceBuilder:
         offsets = np.array(self.offsets, dtype=np.int64)
         codes = np.array(self.codes, dtype=np.int64)
         return References(offsets, codes, list(self.places)).integers()
+
+
+def joined_labels(
+    columns: Sequence[tuple[References | None, Numbers | None]],
+) -> tuple[References, Numbers | None]:
+    """The labels of several columns, row by row; those without soft values have 1 where others have some."""
+    known = [(labels, soft) for labels, soft in columns if labels is not None]
+    if len(known) == 1:
+        return known[0]
+    builder = ReferenceBuilder()
+    values: list[float] = []
+    for row in range(len(known[0][0].offsets) - 1):
+        places = [range(*labels.offsets[row : row + 2]) for labels, _ in known]
+        builder.add_row(
+            labels.at(place) for (labels, _), of_row in zip(known, places, strict=True) for place in of_row
+        )
+        for (_, soft), of_row in zip(known, places, strict=True):
+            values += [1.0 if soft is None else float(soft.values[place]) for place in of_row]
+    labels = builder.build()
+    if all(soft is None for _, soft in known):
+        return labels, None
+    return labels, Numbers(labels.offsets, np.array(values))
 
 
 def origin_of(rows: np.ndarray, methods: pa.Array, path: Path) -> Origin:

@@ -25,6 +25,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.data.formats.cell_table import columns_of_cells
 from tailwright.data.formats.cells import URIS, cell_writer
 from tailwright.data.formats.columns import Fields, FileColumns, Reference
+from tailwright.data.formats.headerless import headerless
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.senses import fields_of, is_understood
@@ -58,19 +59,29 @@ def delimited_blocks(path: Path, options: ReadOptions, rows: int) -> tuple[Field
 
 
 def _described(path: Path, options: ReadOptions) -> tuple[_DelimitedFile, Fields]:
-    """The file with its header, and what its columns are."""
-    if _is_annif(path):
-        file = _DelimitedFile(path, "\t", ["text", "labels"], has_header=False)
-    else:
-        file = _DelimitedFile(path, *_header(path, lambda names: is_understood(names, options, path)))
-    return file, fields_of(file.header, options, path, 1)
+    """The file, and what its columns are."""
+    file, options = _recognised(path, options)
+    fields = fields_of(file.header, options, path, 1)
+    # Annif's columns have names, though there is no header.
+    return file, fields._replace(has_header=file.has_header or not file.has_quotes)
 
 
 def is_table(path: Path, options: ReadOptions) -> bool:
     """Whether a text file is a table whose columns can be understood."""
-    return _is_annif(path) or is_understood(
-        _header(path, lambda names: is_understood(names, options, path))[1], options, path
-    )
+    file, options = _recognised(path, options)
+    return is_understood(file.header, options, path)
+
+
+def _recognised(path: Path, options: ReadOptions) -> tuple[_DelimitedFile, ReadOptions]:
+    """(the file, what its columns are): Annif's, with a header that can be understood, or without one."""
+    if _is_annif(path):
+        return _DelimitedFile(path, "\t", ["text", "labels"], has_header=False, has_quotes=False), options
+    separator, header = _header(path, lambda names: is_understood(names, options, path))
+    if not is_understood(header, options, path):
+        found = headerless(path, _marks(path), options)
+        if found is not None:
+            return _DelimitedFile(path, found.separator, found.names, has_header=False), found.options
+    return _DelimitedFile(path, separator, header), options
 
 
 def _is_annif(path: Path) -> bool:
@@ -109,11 +120,15 @@ def _header(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[str
     first = next((text for _, text in numbered_lines(path) if text), None)
     if first is None:
         raise empty_file(path)
-    marks = "\t,;|" if base_name(path.name).endswith(".tsv") else ",;\t|"
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in marks}
+    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
     fitting = (mark for mark, header in headers.items() if is_header(header))
     mark = next(fitting, max(headers, key=lambda mark: len(headers[mark])))
     return mark, headers[mark]
+
+
+def _marks(path: Path) -> str:
+    """The separators that there are, the likeliest first."""
+    return "\t,;|" if base_name(path.name).endswith(".tsv") else ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -121,13 +136,14 @@ class _DelimitedFile:
     path: Path
     separator: str
     header: list[str]
-    has_header: bool = True  # without one, quotes have no meaning either
+    has_header: bool = True
+    has_quotes: bool = True  # whether quotes have a meaning
 
     def read_quickly(self, names: list[str]) -> pa.Table | None:
         """The columns by Arrow's parser, or None if a record is irregular."""
         data = read_bytes(self.path)
         refuse_unless_utf8(data, self.path)
-        if self.has_header and not _cleanly_quoted(data, self.separator):
+        if self.has_quotes and not _cleanly_quoted(data, self.separator):
             return None
         names_given = None if self.has_header else self.header
         try:
@@ -136,8 +152,8 @@ class _DelimitedFile:
                 read_options=pyarrow.csv.ReadOptions(block_size=_CHUNK, column_names=names_given),
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self.separator,
-                    quote_char='"' if self.has_header else False,
-                    newlines_in_values=self.has_header and b'"' in data,
+                    quote_char='"' if self.has_quotes else False,
+                    newlines_in_values=self.has_quotes and b'"' in data,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
                     include_columns=names,
@@ -180,7 +196,7 @@ class _DelimitedFile:
                     io.TextIOWrapper(io.BufferedReader(stream, _CHUNK), "utf-8-sig", newline=""),
                     delimiter=self.separator,
                     strict=True,
-                    quoting=csv.QUOTE_MINIMAL if self.has_header else csv.QUOTE_NONE,
+                    quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
                 )
                 header_seen = not self.has_header
                 for record in reader:

@@ -39,7 +39,7 @@ def read_jsonl(path: Path, options: ReadOptions, known: Fields = ROW_FIELDS) -> 
     table = table_of(path, lambda rows: _row_layouts(rows, fields))
     if table is not None:
         every = dict.fromkeys((*fields.ignored, *other_names(table)))
-        fields = fields._replace(ignored=tuple(every))
+        fields = fields._replace(ignored=tuple(name for name in every if name not in fields.further))
     quick = None if table is None else columns_from_table(table, path, fields)
     return read_carefully(path, fields) if quick is None else quick
 

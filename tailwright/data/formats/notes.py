@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from tailwright.data.formats.columns import FileColumns, Oddity
 from tailwright.data.formats.options import ReadOptions
 
+NO_HEADER = "no header, so columns go by number and the first row is data"
+
 
 def column_notes(files: Mapping[str, FileColumns], options: ReadOptions) -> list[str]:
     """A line on the columns of each file, once if it holds for all; none where all names are plain."""
@@ -23,7 +25,9 @@ def _columns(file: FileColumns, options: ReadOptions) -> str:
     named = (options.text, options.labels, options.separator, options.id, options.weight)
     if fields.is_plain() and not any(named):
         return ""
-    parts = [f"text = {' + '.join(fields.texts)}", f"labels = {fields.labels}, {file.separation}"]
+    labels = " + ".join((fields.labels, *fields.further))
+    parts = [] if fields.has_header else [NO_HEADER]
+    parts += [f"text = {' + '.join(fields.texts)}", f"labels = {labels}, {file.separation}"]
     if fields.id is not None:
         parts.append(f"id = {fields.id}")
     if file.weight is not None and (file.weight != 1).any():

@@ -23,7 +23,7 @@ class ReadOptions:
     """Columns by name, and how they are read; what is left empty is found by its name and from the data."""
 
     text: tuple[str, ...] = ()  # joined in this order
-    labels: str = ""
+    labels: tuple[str, ...] = ()  # of all of them
     separator: str = ""  # between the labels of a cell; "none" if a cell is one label, "space", "tab"
     id: str = ""  # "none": not taken, whatever a column is called
     weight: str = ""  # likewise
@@ -31,8 +31,13 @@ class ReadOptions:
     vocabulary: str = ""  # a file with the texts of the labels
     language: str = ""  # of the vocabulary's texts
     strict: bool = False  # odd rows are refused instead of mended
-    seed: int = 0  # draws the test rows of a single file
+    seed: int = 0  # draws the test rows of a table that is not split
+    test_share: float | None = None  # of such a table; None: a fifth
     labelled: bool = True  # without it, a table need not have labels; never behind a path
+
+    def __post_init__(self) -> None:
+        if self.test_share is not None and not 0 <= self.test_share < 1:
+            raise InputError(f"test_share {self.test_share:g}", expected="a number from 0 to below 1")
 
     @property
     def delimiter(self) -> str | None:
@@ -87,10 +92,19 @@ def _text_of(value: object) -> str:
 
 
 def _value_of(name: str, text: str, path: str) -> object:
-    if name == "text":
+    if name in ("text", "labels"):
         return columns_in(text)
+    if name == "test_share":
+        return _share_of(text, path)
     if name not in ("strict", "seed"):
         return text
     if not text.isdecimal():
         raise InputError(f"{name}={quoted(text)}", expected="a number", path=path)
     return bool(int(text)) if name == "strict" else int(text)
+
+
+def _share_of(text: str, path: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"test_share={quoted(text)}", expected="a number", path=path) from None

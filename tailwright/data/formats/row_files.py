@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tailwright.data.formats.arrow_files import read_arrow
@@ -12,6 +14,7 @@ from tailwright.data.formats.delimited import read_delimited
 from tailwright.data.formats.jsonl import read_jsonl
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.parquet import read_parquet
+from tailwright.data.formats.rows import NULL_LABEL
 from tailwright.data.formats.source import base_name
 from tailwright.data.formats.workbook import read_workbook
 
@@ -43,4 +46,17 @@ def suffix_of(path: Path) -> str:
 
 def read_rows(path: Path, options: ReadOptions) -> FileColumns:
     """The rows of a file in one of the row formats; cells are not split yet."""
-    return _READERS.get(suffix_of(path), read_delimited)(path, options)
+    return with_all_labels(partial(_READERS.get(suffix_of(path), read_delimited), path), options)
+
+
+def with_all_labels(read: Callable[[ReadOptions], FileColumns], options: ReadOptions) -> FileColumns:
+    """What `read` reads, with the labels of all columns that the options name: a reading for each of them."""
+    columns = read(options)
+    names = options.labels
+    turns = [(*names[place:], *names[:place]) for place in range(1, len(names))]
+    others = [read(replace(options, labels=turn)) for turn in turns]
+    if not others:
+        return columns
+    # An empty cell beside a filled one is nothing odd, a null in a list is.
+    odd = (each for other in others for each in other.odd if each.what == NULL_LABEL)
+    return replace(columns, further=tuple(other.labels for other in others), odd=(*columns.odd, *odd))

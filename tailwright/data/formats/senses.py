@@ -24,7 +24,7 @@ IDS = ("id", "row_id", "uid", "uuid", "doc_id", "document_id", "item_id")
 NONE = "none"  # for an id or a weight that is not to be taken
 _EXPECTED = (
     "a text (text, title, description, ...) and its labels (labels, tags, categories, ...), "
-    "or --text COLUMN and --labels COLUMN"
+    "or --text COLUMN and --labels COLUMN; where there is no header, their numbers: --text 1 --labels 2"
 )
 
 
@@ -40,19 +40,20 @@ def fields_of(
 
     `known` has the names of a format that come before all others.
     """
-    asked = {wish: _asked(names, wish, path, line) for wish in _wishes(options)}
+    asked = {wish: _asked(names, wish, path, line) for wish in wishes(options)}
     free = [name for name in names if name not in asked.values()]
     texts = tuple(asked[wish] for wish in options.text) or _texts(free)
     free = [name for name in free if name not in texts]
-    labels = asked.get(options.labels) or _first(free, (known.labels, *LABELS))
+    named = [asked[wish] for wish in options.labels]
+    labels = named[0] if named else _first(free, (known.labels, *LABELS))
     weight = asked.get(options.weight) or _first(free, (str(known.weight),)) or known.weight
     key = asked.get(options.id) or (None if options.id == NONE else _first(free, IDS))
     if not texts or (options.labelled and not labels):
         shown = ", ".join(name or "(no name)" for name in names) or "of other names"
         raise InputError(f"the columns {shown}", expected=_EXPECTED, path=path, line=line)
     weight = None if options.weight == NONE else weight
-    fields = Fields(texts, labels or known.labels, known.relevance, weight, key)
-    return Fields(*fields[:5], ignored=tuple(name for name in names if name not in fields.names()))
+    fields = Fields(texts, labels or known.labels, known.relevance, weight, key, tuple(named[1:]))
+    return fields._replace(ignored=tuple(name for name in names if name not in fields.names()))
 
 
 def is_understood(names: Sequence[str], options: ReadOptions, path: Path) -> bool:
@@ -64,9 +65,10 @@ def is_understood(names: Sequence[str], options: ReadOptions, path: Path) -> boo
     return True
 
 
-def _wishes(options: ReadOptions) -> list[str]:
+def wishes(options: ReadOptions) -> list[str]:
+    """The columns that the user names."""
     optional = [name for name in (options.id, options.weight) if name != NONE]
-    return [name for name in (*options.text, options.labels, *optional) if name]
+    return [name for name in (*options.text, *options.labels, *optional) if name]
 
 
 def _asked(names: Sequence[str], wish: str, path: Path, line: int | None) -> str:

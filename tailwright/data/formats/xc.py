@@ -241,6 +241,9 @@ def read_xc_json(folder: Folder, options: ReadOptions) -> tuple[dict[str, FileCo
     Where the `uid`s of rows are their numbers, as `write_xc_json` writes them, they are no ids.
     """
     paths = _find_splits(folder, ".json")
+    if len(options.labels) > 1:
+        found = f"the labels {', '.join(options.labels)}"
+        raise InputError(found, expected="one column, beside lbl.json", path=folder.path)
     files = {split: read_jsonl(path, options, FIELDS) for split, path in paths.items()}
     labels_path = folder.find("lbl.json")
     if "train" not in files or labels_path is None:
