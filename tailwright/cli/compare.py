@@ -27,6 +27,7 @@ def compare(
 
     Example: `tailwright compare runs/plain runs/gandalf`
     """
+    from tailwright.evaluation.bootstrap import ONE_SEED
     from tailwright.study.compare.two_runs import HITS_AT, compare_runs
 
     comparison = compare_runs(first, second, data, tail_of(tail))
@@ -40,6 +41,7 @@ def compare(
         where += f" with --tail {tail}"
     out.text(f"{second} against {first}, in points of percent on {where}:")
     out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows)
+    out.text(ONE_SEED)
     if not comparison.same_rows:
         out.text("The runs were trained on different rows: propensities and slices are those of the first.")
     for what, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
