@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailwright.cli.hints import free_name
 from tailwright.cli.options import TailOption, TestData, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.study.page import short
@@ -60,4 +61,6 @@ def compare(
         ]
         out.text(f"\nLabels that {what} most, by how often they are found among the first {HITS_AT}:")
         out.table(["label", "found before", "found now", "there are", "training rows"], rows)
+    options = [*(["--data", str(data)] if data else []), *(["--tail", tail] if tail_of(tail) else [])]
+    out.next("report", str(first), str(second), *options, "--out", free_name("report.html"))
     out.result(runs=[str(first), str(second)], tail=tail_of(tail), **comparison.as_dict())

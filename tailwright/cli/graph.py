@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tailwright.cli.hints import free_name, trained_on
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -100,6 +101,14 @@ def graph(
         neighbours_plot(matrix, corpus.labels, columns[drawn]).write(plot)
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
+    if words := read.again(path, seed):
+        if explain is None:
+            most = corpus.labels.ids[int(corpus.labels.counts.argmax())].as_py()
+            out.next("graph", *words, f"--explain={most}")
+        elif plot is None:
+            out.next("graph", *words, f"--explain={explain}", "--plot", free_name("neighbours.svg"))
+        else:
+            out.next(*trained_on(words))
     out.result(**result)
 
 

@@ -52,7 +52,10 @@ def predict(
 
     Example: `tailwright predict run/ --input new.csv --text title,description --id sku --json`
     """
+    from tailwright.runs.tail import can_dial
+
     folders, texts = split_runs(arguments)
+    asked = again(texts, source, columns, key)
     keys: list[str] | None = None
     if source is not None and is_table(source):
         from tailwright.data.read import read_texts
@@ -81,7 +84,19 @@ def predict(
         if not ids:
             out.text("  nothing fits")
         rows.append({**own, "text": text, "ids": ids, "names": names, "scores": scores})
+    if asked and not wanted and can_dial(run):
+        out.next("predict", *map(str, folders), *asked, "--tail", "0.5")
     out.result(**named(folders), k=k, tail=wanted, predictions=rows)
+
+
+def again(texts: Sequence[str], source: Path | None, columns: str, key: str) -> list[str]:
+    """The words that ask about the first of these texts, or else about a file, once more."""
+    if texts:
+        return [] if texts[0].startswith("-") else [texts[0]]
+    if source is None or str(source) == "-":
+        return []
+    named = [*(["--text", columns] if columns else []), *(["--id", key] if key else [])]
+    return ["--input", str(source), *named]
 
 
 def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:

@@ -68,3 +68,11 @@ class Reading:
         for note in corpus.notes:
             self.out.note(note)
         return corpus
+
+    def again(self, path: Path, seed: int = 0) -> list[str]:
+        """The words by which another command reads the same corpus; none for standard input."""
+        if str(path) == "-":
+            return []
+        given = [(f"--{name}", value) for name, value in self.options.items() if value]
+        words = [word for flag, value in given for word in ([flag] if value is True else [flag, str(value)])]
+        return [str(path), *words, *(["--seed", str(seed)] if seed else [])]

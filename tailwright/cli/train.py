@@ -12,6 +12,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked, read_config
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -134,6 +135,7 @@ def train(
         metrics = tw.evaluate(run, corpus.test)
         out.metrics(metrics, f"On {len(corpus.test):,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
+    out.next(*predicted(out_folder, corpus.test if corpus.test is not None else corpus.train))
     out.result(
         model=choice.model,
         augment=list(choice.augment),

@@ -35,7 +35,7 @@ from tailwright.evaluation.row_parts import DRAWS, Drawn, Draws, RowParts
 LEVEL = 0.05
 EQUAL, TOO_FEW_SEEDS = "=", "too few seeds"
 ONE_SEED = (
-    "With one seed on both sides, an interval speaks of the rows only: of these trained models, not of methods."
+    "With one seed on both sides, an interval speaks of the rows only: of two trained models, not of methods."
 )
 _IN_WORDS = {EQUAL: "no clear difference", TOO_FEW_SEEDS: "not enough seeds to tell"}
 

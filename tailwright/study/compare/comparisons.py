@@ -64,7 +64,7 @@ class Best:
         return not self.level_with and not self.untold
 
     def mark(self, place: int) -> str:
-        """What an entry is marked with where none is clearly the best: "=", "?" for too few seeds, or nothing."""
+        """The mark of an entry where none is clearly the best: "=", "?" for too few seeds, or nothing."""
         if self.is_clear:
             return ""
         if place in self.level_with or (place == self.place and self.level_with):
@@ -283,9 +283,7 @@ def _best(
             if ahead is not None:
                 places.append((metric, other))
                 family.append(ahead)
-    verdicts = {
-        place: ahead.verdict for place, ahead in zip(places, holm_adjusted(family), strict=True)
-    }
+    verdicts = {place: ahead.verdict for place, ahead in zip(places, holm_adjusted(family), strict=True)}
 
     def with_verdict(metric: str, others: Sequence[int], verdict: str) -> tuple[int, ...]:
         return tuple(other for other in sorted(others) if verdicts.get((metric, other)) == verdict)

@@ -22,7 +22,8 @@ _HINTS = {"=": "cannot be told apart from the best", "?": "not enough seeds to t
 class TableCell:
     """A cell of the table: its text, what it is sorted by, its CSS class, and what is seen on pointing at it.
 
-    `spread` is the standard deviation; `mark` and `why` say of what cannot be told apart from the best why not.
+    `spread` is the standard deviation; `mark` is that of a cell which cannot be told apart from the best, and
+    `why` says why not.
     """
 
     text: str
@@ -93,7 +94,9 @@ def _highest(table: Comparison) -> str:
         if best.level_with:
             clause += f", inside the noise of {len(best.level_with)} of {len(table.entries) - 1} others"
         if best.untold:
-            clause += f", with too few seeds to tell from {len(best.untold)} of {len(table.entries) - 1} others"
+            clause += (
+                f", with too few seeds to tell from {len(best.untold)} of {len(table.entries) - 1} others"
+            )
         clauses.append(clause)
     return f"{table.dataset}, {percent(table.fraction)} of the rows: {'; '.join(clauses)}." if clauses else ""
 
