@@ -218,7 +218,8 @@ def lead(trials: Mapping[str, Trial], comparison: TwinComparison) -> str:
     """How many rare and frequent labels are found with augmentation, and how many were without."""
     metric = f"R@{GAIN_AT}"
     slices = trials[AUGMENTED].metrics["slices"]
-    now = {"all": trials[AUGMENTED].metrics[metric], **{name: of[metric] for name, of in slices.items()}}
+    now = {name: slices[name][metric] for name in slices_with_rows(trials)}
+    now["all"] = trials[AUGMENTED].metrics[metric]
     phrases = found_by_slice(now, comparison.by_slice)
     return f"{AGAINST}, among the first {GAIN_AT} labels: {'; '.join(phrases)}." if phrases else ""
 

@@ -96,7 +96,9 @@ def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, l
 
 
 def test_a_page_has_the_picture_and_the_same_figures_as_a_table(corpus, tmp_path, capsys):
-    run(corpus, "--explain", "1", "--plot", tmp_path / "shoes.html", "--method", "series", "--json", "--quiet")
+    run(
+        corpus, "--explain", "1", "--plot", tmp_path / "shoes.html", "--method", "series", "--json", "--quiet"
+    )
     blue = json.loads(capsys.readouterr().out)["explain"]["neighbours"][1]
     page = Reading((tmp_path / "shoes.html").read_text(encoding="utf-8"))
     assert page.wrong == []

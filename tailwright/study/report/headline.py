@@ -12,8 +12,8 @@ METRIC = "R@10"
 WORDS = {"tail": "rare labels", "torso": "labels between", "head": "frequent ones", "unseen": "unseen ones"}
 ASKED_FIRST = ("tail", "head")
 PSP = (
-    "PSP is precision in which finding a rare label counts more than finding a frequent one; 100 is the best that "
-    "can be reached."
+    "PSP is precision in which finding a rare label counts more than finding a frequent one; 100 is the best "
+    "that can be reached."
 )
 
 
