@@ -25,7 +25,7 @@ from tailwright.study.compare.comparisons import frequency_buckets
 from tailwright.study.page.html import render
 from tailwright.study.page.svg import Plot, bars
 from tailwright.study.quality.examples import Guess
-from tailwright.study.report.headline import PSP, found_by_slice
+from tailwright.study.report.headline import PSP, found_by_slice, joined
 
 PLAIN, AUGMENTED = "twin", "twin+gandalf"
 AGAINST = f"{AUGMENTED} against {PLAIN}"
@@ -221,7 +221,7 @@ def lead(trials: Mapping[str, Trial], comparison: TwinComparison) -> str:
     now = {name: slices[name][metric] for name in slices_with_rows(trials)}
     now["all"] = trials[AUGMENTED].metrics[metric]
     phrases = found_by_slice(now, comparison.by_slice)
-    return f"{AGAINST}, among the first {GAIN_AT} labels: {'; '.join(phrases)}." if phrases else ""
+    return joined(f"The first {GAIN_AT} labels of {AUGMENTED}, against {PLAIN}", phrases) if phrases else ""
 
 
 def summary(comparison: TwinComparison) -> str:

@@ -91,7 +91,7 @@ def test_the_page_opens_with_how_many_rare_labels_are_found():
     page = page_of(corpus_of(rows, 12), [[label] if label < 3 else [0] for label in range(12)], rows)
     first = Reading(page).of("p")[0]
     assert first == (
-        "twin+gandalf against twin, among the first 10 labels: rare labels: 100 of 100 found instead of 25."
+        "The first 10 labels of twin+gandalf, against twin. Rare labels: 100 of 100 found instead of 25."
     )
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from ranked_outcomes import exam, outcome
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
+from tailwright.cli.study import _train_best
 from tailwright.data import Corpus
 
 QUICK = ["--model", "linear", "--set", "trees=1"]
@@ -26,6 +30,7 @@ def folder(tmp_path_factory) -> Path:
     rows = ["what;kinds", *(f"{text};a" for text in ("red shoes", "straw hat", "felt hat"))]
     (place / "table.csv").write_text("\n".join(rows))
     read = tw.read(place / "my data")
+    tw.write(tw.augment(read, "gandalf"), place / "made", format="jsonl")
     for name in ("one", "two"):
         tw.train(read, "linear", augment=[], settings={"trees": 1}, out=place / name)
     return place
@@ -60,6 +65,7 @@ def suggested(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
                 *["--set", "mask.tail_below=3", "--out", "augmented"],
             ],
         ),
+        (["quality", "made", "--out", "q.html"], ["train", "made", "--augment", "none", "--out", "run"]),
         (["train", "my data", "--out", "three", *QUICK], ["predict", "three", ...]),
         (["evaluate", "one", "my data"], ["tail", "one", "my data"]),
         (["evaluate", "one", "two", "my data"], ["tail", "one", "two", "my data"]),
@@ -86,6 +92,38 @@ def test_the_suggested_command_works_as_printed(folder, monkeypatch, capsys, com
     assert run([*words, *quick]) == 0
     if "run" in words and words[0] == "train":
         (folder / "run").rename(folder / f"run of {len(list(folder.iterdir()))}")
+
+
+def test_a_study_that_was_only_listed_suggests_to_run_it(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    plan = ["seeds = [0]", "[datasets]", 'mine = "my data"', "[models.popularity]", "[augmentations.none]"]
+    Path("plan.toml").write_text("\n".join(plan))
+    assert suggested(capsys, "study", "plan.toml", "--out", "s", "--dry-run") == [
+        "study",
+        "plan.toml",
+        "--out",
+        "s",
+    ]
+
+
+def test_a_finished_study_suggests_to_train_its_best_cell(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    toy = exam()
+    worse = outcome(toy, 0.2, model="popularity")
+    best = outcome(toy, 0.9, model="linear", augmentation="gandalf", settings={"trees": 1})
+    soft = replace(best.cell, path="my data", augment_settings={"gandalf": {"soft": False}})
+    found = [worse, replace(best, cell=soft)]
+    monkeypatch.setattr("tailwright.study.run.outcomes.outcomes_of", lambda folder: found)
+    words = _train_best(SimpleNamespace(folder=folder))
+    settings = ["--set", "trees=1", "--set", "gandalf.soft=False"]
+    assert words == [
+        *["train", "my data", "--model", "linear", "--augment", "gandalf", *settings, "--out", "run"]
+    ]
+    assert run(words) == 0
+    (folder / "run").rename(folder / "run of the study")
+    unsayable = replace(best, cell=replace(soft, fraction=0.5))
+    found[:] = [unsayable]
+    assert _train_best(SimpleNamespace(folder=folder)) == []
 
 
 def test_a_name_that_is_taken_is_not_suggested(folder, monkeypatch, capsys):

@@ -35,7 +35,7 @@ def test_it_says_how_many_rare_labels_are_found_instead_of_how_many(pair):
     )
     assert f"Rare labels: {now:.0f} of 100 found instead of {was:.0f}; frequent ones: " in sentence
     frequent = np.mean([one.metrics["slices"]["head"]["R@10"] for one in after])
-    assert sentence.endswith(f"frequent ones: {frequent:.0f} of 100 found, no clear change.")
+    assert sentence.endswith(f"frequent ones: {frequent:.0f} of 100 found, unchanged.")
 
 
 def test_without_a_baseline_it_says_what_is_found(pair):

@@ -23,11 +23,14 @@ def found(labels: str, now: float, gain: Difference) -> str:
     >>> found("rare labels", 39.4, Difference("R@10", 9.2, 7.0, 11.0, 0.001, 400, 3))
     'rare labels: 39 of 100 found instead of 30'
     >>> found("frequent ones", 61.8, Difference("R@10", 0.3, -0.9, 1.4, 0.6, 400, 3))
-    'frequent ones: 62 of 100 found, no clear change'
+    'frequent ones: 62 of 100 found, unchanged'
+    >>> found("frequent ones", 61.8, Difference("R@10", -2.3, -5.9, 1.4, 0.2, 400, 3))
+    'frequent ones: 62 of 100 found, 64 before, no clear difference'
     """
     was = now - gain.mean
     if gain.verdict == EQUAL:
-        return f"{labels}: {now:.0f} of 100 found, no clear change"
+        before = "unchanged" if f"{now:.0f}" == f"{was:.0f}" else f"{was:.0f} before, {gain.in_words}"
+        return f"{labels}: {now:.0f} of 100 found, {before}"
     too_few = ", though there are not enough seeds to tell" if gain.verdict == TOO_FEW_SEEDS else ""
     return f"{labels}: {now:.0f} of 100 found instead of {was:.0f}{too_few}"
 
@@ -46,6 +49,12 @@ def found_by_slice(now: Mapping[str, float], gains: Mapping[str, Difference]) ->
     return [found(WORDS.get(name, "labels"), now[name], gains[name]) for name in asked if name in gains]
 
 
+def joined(what: str, phrases: Sequence[str]) -> str:
+    """What the phrases are about, and then the phrases as a sentence."""
+    said = "; ".join(phrases)
+    return f"{what}. {said[:1].upper()}{said[1:]}."
+
+
 def _headline(table: Comparison) -> str:
     """What the entry that finds most rare labels finds, against its baseline if it has one."""
     entries = [entry for entry in table.entries if METRIC in entry.mean.get(ALL, {})]
@@ -59,13 +68,9 @@ def _headline(table: Comparison) -> str:
         f"{WORDS[name]}: {now[name]:.0f} of 100 found" for name in ASKED_FIRST if name in now
     ]
     against = f", against {table.baseline}" if gains else ""
-    return f"{table.dataset}: the first ten labels of {what}{against}. {_sentence('; '.join(phrases))}"
+    return joined(f"{table.dataset}: the first ten labels of {what}{against}", phrases)
 
 
 def _rare_found(entry: Entry) -> float:
     by_slice = entry.mean
     return by_slice.get(ASKED_FIRST[0], by_slice[ALL])[METRIC]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
