@@ -96,6 +96,8 @@ def augment(
             asked_for = [word for method in methods for word in ("--augment", method)]
             asked_for += [word for assignment in assignments or [] for word in ("--set", assignment)]
             asked_for += [word for value in masked or [] if value for word in ("--set", f"mask.{value}")]
+            asked_for += ["--format", to] if to != "jsonl.gz" else []
+            asked_for += ["--binarise", f"{binarise:g}"] if binarise is not None else []
             out.next("augment", *words, *asked_for, "--out", str(target or free_name("augmented")))
         return
     rows_in = len(corpus.train)

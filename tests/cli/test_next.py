@@ -59,10 +59,20 @@ def suggested(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
             ["train", "more", "--augment", "none", "--out", "run"],
         ),
         (
-            ["augment", "my data", "--method", "gandalf", "--dry-run", "--mask", "tail_below=3"],
+            [
+                "augment",
+                "my data",
+                "--method",
+                "gandalf",
+                "--dry-run",
+                "--mask",
+                "tail_below=3",
+                "--format",
+                "csv",
+            ],
             [
                 *["augment", "my data", "--augment", "gandalf", "--augment", "mask"],
-                *["--set", "mask.tail_below=3", "--out", "augmented"],
+                *["--set", "mask.tail_below=3", "--format", "csv", "--out", "augmented"],
             ],
         ),
         (["quality", "made", "--out", "q.html"], ["train", "made", "--augment", "none", "--out", "run"]),

@@ -76,7 +76,7 @@ def edited_rows(
 
     New rows have the targets, the ignored and excluded pairs and the weight of their source. A text that no
     edit changes, or that equals another of the same source, gives no row; nor does one with the same words as
-    its source, since a classifier reads it as a copy: WordNet has may as a synonym of May.
+    its source, since a classifier reads it as a copy.
     """
     train = corpus.train
     places = rows_to_augment(corpus, selection, seed=seed, workers=workers)
