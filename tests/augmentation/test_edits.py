@@ -244,3 +244,13 @@ def test_a_row_that_differs_in_capitals_or_punctuation_only_is_left_out_and_coun
     assert "eda: 2 texts are left out: only capitals, marks or spaces differ" in caplog.text
     as_the_paper = row_augmenter("eda", {**settings, "same_words": "true"}).new_rows(corpus)
     assert as_the_paper.texts.to_pylist() == ["Java", "a cap", "Java"]
+
+
+def test_a_swap_of_words_that_differ_in_capitals_only_makes_no_row():
+    corpus = corpus_from_lists(["Bridge : the bridge"] * 40, [[0]] * 40, ["a"])
+    made = row_augmenter("eda", {"operations": "swap", **EVERY_ROW}).new_rows(corpus)
+    texts = set(made.texts.to_pylist())
+    assert "the : Bridge bridge" in texts
+    assert "bridge : the Bridge" not in texts
+    as_the_paper = row_augmenter("eda", {"operations": "swap", "same_words": "true", **EVERY_ROW})
+    assert "bridge : the Bridge" in as_the_paper.new_rows(corpus).texts.to_pylist()
