@@ -16,6 +16,7 @@ import dataclasses
 import numbers
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -135,13 +136,32 @@ class Setting:
 def settings_table(kind: type) -> list[Setting]:
     """Every setting of `kind`, in the order in which they are declared.
 
+    Where two groups have a setting of the same meaning, each says which group it is of.
+
     >>> @dataclasses.dataclass(frozen=True)
     ... class Example(Settings):
     ...     trees: int = setting(3, "how many are averaged", least=1)
     >>> settings_table(Example)
     [Setting(name='trees', default=3, meaning='how many are averaged', takes='>= 1')]
     """
-    return list(_listed(kind(), ""))
+    settings = kind()
+    listed = list(_listed(settings, ""))
+    times = Counter(one.meaning for one in listed)
+    return [
+        dataclasses.replace(one, meaning=f"{one.meaning} ({_group_meaning(settings, one.name)})")
+        if times[one.meaning] > 1 and "." in one.name
+        else one
+        for one in listed
+    ]
+
+
+def _group_meaning(settings: Any, name: str) -> str:
+    """What the group that a setting is within stands for."""
+    *groups, group, _ = name.split(".")
+    for outer in groups:
+        settings = getattr(settings, outer)
+    (field,) = (field for field in dataclasses.fields(settings) if field.name == group)
+    return str(field.metadata.get("meaning", group))
 
 
 def _listed(settings: Any, prefix: str) -> Iterator[Setting]:

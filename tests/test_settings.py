@@ -129,6 +129,20 @@ def test_every_setting_of_every_method_has_a_sentence(registry):
         f"{name}: {one.name}"
         for name in registry.names()
         for one in settings_table(registry.settings(name))
-        if not one.meaning
+        if not one.meaning.strip()
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize("registry", [models, augmenters], ids=["models", "augmenters"])
+def test_no_two_settings_of_a_method_have_the_same_sentence(registry):
+    for name in registry.names():
+        meanings = [one.meaning for one in settings_table(registry.settings(name))]
+        assert [meaning for meaning in meanings if meanings.count(meaning) > 1] == [], name
+
+
+def test_a_sentence_that_two_groups_share_says_which_group_it_is_of():
+    meanings = {one.name: one.meaning for one in settings_table(models.settings("astec"))}
+    assert meanings["surrogate.rate"] == "learning rate (the phase that trains word vectors)"
+    assert meanings["extreme.rate"] == "learning rate (the phase that trains classifiers)"
+    assert meanings["rerank.epochs"] == "passes over the rows; 0: no reranker"

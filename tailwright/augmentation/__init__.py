@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from tailwright.training.hidden_door import HiddenMix
 
 DOORS = ("rows", "batch", "hidden")
+WHAT_ENTERS = {
+    "rows": "new training rows",
+    "batch": "batches changed while training",
+    "hidden": "activations mixed inside the model",
+}
 # Where activations can be mixed, and their shapes; `tailwright.encoders.mixing` says more.
 MIX_POINTS = {
     "tokens": "(rows, tokens) ids",
@@ -66,6 +71,11 @@ class AugmenterCard:
     paper: str = ""
     needs: tuple[str, ...] = ()
     mix_points: tuple[str, ...] = ()
+
+    @property
+    def entrance(self) -> str:
+        """Its door in words, with what the word means."""
+        return f"the {self.door} door ({WHAT_ENTERS[self.door]})"
 
     @property
     def extra(self) -> str:
@@ -276,7 +286,7 @@ def row_augmenter(name: str, settings: Mapping[str, Any] | None = None) -> RowMe
     method = augmenter(name, settings)
     if not isinstance(method, RowMethod):
         raise InputError(
-            f"{name} makes no rows: it works during training, at the {method.card.door} door",
+            f"{name} makes no rows: it works during training, at {method.card.entrance}",
             expected=f"`tailwright train --augment {name}`, or a method that adds rows",
         )
     return method

@@ -29,6 +29,7 @@ from tailwright.augmentation.mask import Mask, MaskSettings
 from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
+from tailwright.language.loops import is_looping, without_loops
 from tailwright.language.settings import (
     PRETRAINING_SEED,
     CorruptionSettings,
@@ -143,18 +144,23 @@ class Xda(RowAugmenter):
             log.warning("xda: no rows are added: no source (rows, tail_below, min_words, max_words)")
             return rows_made_of(train, work.sources, pa.array([], pa.large_string()), "xda")
         made = work.texts()
-        sources, texts = [], []
+        sources, texts, cut_loops = [], [], 0
         for place, source, copies in zip(
             work.sources.tolist(), work.to_fill.texts.to_pylist(), made.to_pylist(), strict=True
         ):
-            new = [text for text in dict.fromkeys(copies) if text and text != source]
+            cut = [without_loops(text, source) for text in copies]
+            cut_loops += sum(text != whole for text, whole in zip(cut, copies, strict=True))
+            new = [text for text in dict.fromkeys(cut) if text and text != source]
+            new = [text for text in new if is_looping(source) or not is_looping(text)]
             sources += [place] * len(new)
             texts += new
         log.info(
-            "xda: %d texts for %d sources; %d are left out, as nothing changed or a text came twice",
+            "xda: %d texts for %d sources; %d are left out, as nothing changed, a text came twice or "
+            "it loops; a loop was cut out of %d",
             len(texts),
             len(work.sources),
             len(work.sources) * self.settings.copies - len(texts),
+            cut_loops,
         )
         return rows_made_of(train, np.array(sources, np.int64), pa.array(texts, pa.large_string()), "xda")
 

@@ -12,6 +12,7 @@ import typer
 import tailwright as tw
 from tailwright.augmentation import Forecast, RowAugmenter, RowMethod, row_augmenter
 from tailwright.cli.config import Asked
+from tailwright.cli.hints import free_name, trained_on
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -30,8 +31,9 @@ def augment(
     added: Annotated[
         list[str] | None,
         typer.Option(
+            "--augment",
             "--method",
-            help="See `tailwright augmenters`; several act in turn.",
+            help="See `tailwright augmenters`; several act in turn. `--method` is the same option.",
             show_default=False,
         ),
     ] = None,
@@ -57,7 +59,8 @@ def augment(
 ) -> None:
     """Add training rows and write the corpus; validation and test rows stay as they are.
 
-    Only methods at the rows door (see `tailwright augmenters`) add rows; `tailwright train` has the others.
+    Only methods at the rows door (new training rows) add rows; those at the other doors, which `tailwright
+    augmenters` explains, work during `tailwright train`.
 
     With `--binarise 0.5` a trainer that takes only hard labels can read the result.
 
@@ -67,7 +70,7 @@ def augment(
     Methods that write texts with a language model take long: `--dry-run` measures a few steps and says how
     long. Their work is kept, so after a kill the same command continues.
 
-    Example: `tailwright augment data/ --method gandalf --out data2/ --format xc --binarise 0.5`
+    Example: `tailwright augment data/ --augment gandalf --out data2/ --format xc --binarise 0.5`
     """
     asked = Asked()
     for assignment in assignments or []:
@@ -78,7 +81,7 @@ def augment(
     from tailwright.runs.augmenting import check_methods
 
     if not methods:
-        raise InputError("found no --method", expected="one of `tailwright augmenters`")
+        raise InputError("found no --augment", expected="one of `tailwright augmenters`")
     if asked.settings:
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
     if target is None and not dry_run:
@@ -89,6 +92,13 @@ def augment(
     check_methods(augmenters, corpus)
     if target is None or dry_run:
         _forecast(out, corpus, augmenters, seed)
+        if words := read.again(path, seed):
+            asked_for = [word for method in methods for word in ("--augment", method)]
+            asked_for += [word for assignment in assignments or [] for word in ("--set", assignment)]
+            asked_for += [word for value in masked or [] if value for word in ("--set", f"mask.{value}")]
+            asked_for += ["--format", to] if to != "jsonl.gz" else []
+            asked_for += ["--binarise", f"{binarise:g}"] if binarise is not None else []
+            out.next("augment", *words, *asked_for, "--out", str(target or free_name("augmented")))
         return
     rows_in = len(corpus.train)
     start = time.perf_counter()
@@ -98,6 +108,7 @@ def augment(
         corpus = corpus.with_train(corpus.train.binarised(binarise))
     seconds = time.perf_counter() - start
     report = write_rows(out, corpus, target, rows_in, to, overwrite)
+    out.next(*trained_on([str(target)], "--augment", "none"))
     out.result(**report, method=methods, seconds=round(seconds, 3))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailwright.cli.hints import free_name
 from tailwright.cli.options import TailOption, TestData, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.study.page import short
@@ -27,6 +28,7 @@ def compare(
 
     Example: `tailwright compare runs/plain runs/gandalf`
     """
+    from tailwright.evaluation.bootstrap import ONE_SEED
     from tailwright.study.compare.two_runs import HITS_AT, compare_runs
 
     comparison = compare_runs(first, second, data, tail_of(tail))
@@ -40,6 +42,7 @@ def compare(
         where += f" with --tail {tail}"
     out.text(f"{second} against {first}, in points of percent on {where}:")
     out.table(["labels", "metric", "points", "95 % interval", "rows", "so it is"], rows)
+    out.text(ONE_SEED)
     if not comparison.same_rows:
         out.text("The runs were trained on different rows: propensities and slices are those of the first.")
     for what, changes in (("gained", comparison.gained), ("lost", comparison.lost)):
@@ -58,4 +61,6 @@ def compare(
         ]
         out.text(f"\nLabels that {what} most, by how often they are found among the first {HITS_AT}:")
         out.table(["label", "found before", "found now", "there are", "training rows"], rows)
+    options = [*(["--data", str(data)] if data else []), *(["--tail", tail] if tail_of(tail) else [])]
+    out.next("report", str(first), str(second), *options, "--out", free_name("report.html"))
     out.result(runs=[str(first), str(second)], tail=tail_of(tail), **comparison.as_dict())

@@ -54,6 +54,7 @@ def convert(
     rows = {name: len(split) for name, split in corpus.splits().items()}
     counted = ", ".join(f"{name} {count:,}" for name, count in rows.items())
     out.text(f"wrote {target} as {report.format}: {counted} rows, {len(corpus.labels):,} labels")
+    out.next("data", "inspect", str(target))
     out.result(
         path=str(target),
         format=report.format,

@@ -76,6 +76,7 @@ def demo(
         write_page(place, demo_page(corpus, corpus_report, trials, comparison, seconds, size=size, seed=seed))
         out.text(f"\nwrote {place}")
     out.note(f"all in {seconds['total']:.0f} s")
+    out.next("data", "inspect", "--help")
     out.result(
         corpus=corpus_report.as_dict(),
         metrics={name: trial.metrics for name, trial in trials.items()},

@@ -25,6 +25,7 @@ from tailwright.study.compare.comparisons import frequency_buckets
 from tailwright.study.page.html import render
 from tailwright.study.page.svg import Plot, bars
 from tailwright.study.quality.examples import Guess
+from tailwright.study.report.headline import PSP, found_by_slice, joined
 
 PLAIN, AUGMENTED = "twin", "twin+gandalf"
 AGAINST = f"{AUGMENTED} against {PLAIN}"
@@ -183,7 +184,9 @@ def demo_page(
         __package__,
         "demo.html.j2",
         title="Tailwright demo: rare labels with and without augmentation",
+        lead=lead(trials, comparison),
         summary=summary(comparison),
+        psp=PSP,
         about=ABOUT,
         caveat=CAVEAT,
         split_header=SPLIT_HEADER,
@@ -211,8 +214,18 @@ def demo_page(
     )
 
 
+def lead(trials: Mapping[str, Trial], comparison: TwinComparison) -> str:
+    """How many rare and frequent labels are found with augmentation, and how many were without."""
+    metric = f"R@{GAIN_AT}"
+    slices = trials[AUGMENTED].metrics["slices"]
+    now = {name: slices[name][metric] for name in slices_with_rows(trials)}
+    now["all"] = trials[AUGMENTED].metrics[metric]
+    phrases = found_by_slice(now, comparison.by_slice)
+    return joined(f"The first {GAIN_AT} labels of {AUGMENTED}, against {PLAIN}", phrases) if phrases else ""
+
+
 def summary(comparison: TwinComparison) -> str:
-    """The outcome in a sentence, whichever way it went."""
+    """The outcome in points, whichever way it went."""
     verdicts: dict[str, list[str]] = {}
     for name, gain in comparison.by_slice.items():
         where = "overall" if name == "all" else f"on {name} labels"

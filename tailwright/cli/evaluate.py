@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tailwright as tw
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import Seed, TailOption, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -49,6 +50,7 @@ def evaluate(
     from tailwright.data.relabelling import in_the_order_of
     from tailwright.labels import PROPENSITY_PRESETS
     from tailwright.runs.evaluation import refuse_other_labels
+    from tailwright.runs.tail import can_dial
 
     if propensity not in PROPENSITY_PRESETS:
         raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
@@ -65,6 +67,11 @@ def evaluate(
     metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity], tail=wanted)
     with_tail = f" with --tail {wanted:g}" if wanted else ""
     out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows{with_tail}, in percent:")
+    words = read.again(path, seed)
+    if words and can_dial(run) and splits.keys() - {"train"}:
+        out.next("tail", *map(str, folders), *words)
+    elif words:
+        out.next(*predicted(folders[0], splits[split]))
     out.result(**named(folders), path=str(path), split=split, tail=wanted, metrics=metrics)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import tailwright as tw
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -35,7 +36,8 @@ def explain_mix(
     """
     from tailwright.runs.explain_mix import explain_mix as explained
 
-    mixed = explained(tw.load(run), read(path), rows=rows, nearest=nearest, seed=seed)
+    corpus = read(path)
+    mixed = explained(tw.load(run), corpus, rows=rows, nearest=nearest, seed=seed)
     for one in mixed:
         out.text(f"row {one.row + 1}: {short(one.text, 90)}")
         out.text(f"  target: {short(one.target, 60)} ({one.training_rows:,} training rows)")
@@ -45,4 +47,5 @@ def explain_mix(
         out.text(f"  now learnt: {learnt}{', which the row has too' * one.partner_is_gold}\n")
     if not mixed:
         out.text("no label of these rows has a neighbour to be mixed with")
+    out.next(*predicted(run, corpus.train))
     out.result(rows=[asdict(one) for one in mixed])

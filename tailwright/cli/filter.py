@@ -10,6 +10,7 @@ import typer
 
 from tailwright.cli.augment import write_rows
 from tailwright.cli.config import Asked
+from tailwright.cli.hints import trained_on
 from tailwright.cli.options import ScorerRun, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -70,6 +71,7 @@ def filter_rows(
     seconds = time.perf_counter() - start
     _show(out, scored)
     report = write_rows(out, filtered, target, len(corpus.train), to, overwrite)
+    out.next(*trained_on([str(target)], "--augment", "none"))
     out.result(**report, made=len(scored.rows), **scored.histograms(), seconds=round(seconds, 3))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tailwright.cli.hints import free_name, trained_on
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from tailwright.data.corpus import Corpus, LabelSpace
     from tailwright.labels import GraphSettings
-    from tailwright.study.page.svg import Plot
 
 
 @command
@@ -35,7 +35,8 @@ def graph(
         str | None, typer.Option("--explain", metavar="LABEL", help="List the neighbours of LABEL.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw a label's neighbours.")
+        Path | None,
+        typer.Option("--plot", metavar="FILE.svg|html", help="Draw a label among its neighbours."),
     ] = None,
     label: Annotated[
         str | None, typer.Option("--label", help="The label to draw.", show_default="the explained one")
@@ -69,10 +70,10 @@ def graph(
     from tailwright.labels import GraphSettings, correlation_graph
     from tailwright.labels.correlation import save_graph
     from tailwright.labels.lookup import LabelLookup
-    from tailwright.study.page.svg import refuse_unwritable_picture
+    from tailwright.study.page.neighbourhood import refuse_unwritable_drawing
 
     if plot is not None:
-        refuse_unwritable_picture(plot)
+        refuse_unwritable_drawing(plot)
     settings = settings_from(
         GraphSettings,
         {"steps": steps, "restart": restart, "top": top, "head_cut": head_cut, "method": method},
@@ -98,9 +99,17 @@ def graph(
     if explain is not None:
         result["explain"] = show_neighbours(out, matrix, corpus, columns[explain], settings)
     if plot is not None and drawn is not None:
-        neighbours_plot(matrix, corpus.labels, columns[drawn]).write(plot)
+        draw_neighbours(matrix, corpus.labels, columns[drawn], plot)
         out.note(f"wrote {plot}")
         result["plot"] = str(plot)
+    if words := read.again(path, seed):
+        if explain is None:
+            most = corpus.labels.ids[int(corpus.labels.counts.argmax())].as_py()
+            out.next("graph", *words, f"--explain={most}")
+        elif plot is None:
+            out.next("graph", *words, f"--explain={explain}", "--plot", free_name("neighbours.svg"))
+        else:
+            out.next(*trained_on(words))
     out.result(**result)
 
 
@@ -153,16 +162,23 @@ def show_neighbours(
     }
 
 
-def neighbours_plot(matrix: sparse.csr_array, labels: LabelSpace, column: int) -> Plot:
-    """Bars of a label's neighbours by their soft targets, itself left out unless it is alone."""
+def draw_neighbours(matrix: sparse.csr_array, labels: LabelSpace, column: int, path: Path) -> None:
+    """Write the label among its neighbours as a picture, with lines between those that are neighbours too."""
     from tailwright.labels.annotations import neighbours
-    from tailwright.study.page.svg import ranked_bars
+    from tailwright.study.page.neighbourhood import Node, neighbourhood, write_drawing
 
-    edges = neighbours(matrix, column, threshold=0)
-    shown = [edge for edge in edges if edge.column != column] or edges
-    return ranked_bars(
-        [(labels.names[edge.column].as_py(), edge.target) for edge in shown],
-        title=labels.names[column].as_py(),
-        description="Neighbours of the label in the correlation graph, the strongest on top.",
-        x_label="visits over visits to the label itself",
+    edges = [edge for edge in neighbours(matrix, column, threshold=0) if edge.column != column]
+    nodes = [
+        Node(labels.names[edge.column].as_py(), edge.target, int(labels.counts[edge.column]))
+        for edge in edges
+    ]
+    places = [edge.column for edge in edges]
+    among = matrix[places][:, places]
+    pairs = {(min(pair), max(pair)) for pair in zip(*among.nonzero(), strict=True) if pair[0] != pair[1]}
+    picture = neighbourhood(
+        labels.names[column].as_py(),
+        nodes,
+        sorted((int(one), int(other)) for one, other in pairs),
+        description="Neighbours of the label in the correlation graph, the strongest on top, then clockwise.",
     )
+    write_drawing(path, picture, nodes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tailwright as tw
+from tailwright.cli.hints import trained_on
 from tailwright.cli.options import CorpusPath, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -65,6 +66,7 @@ def inspect(
     if plot is not None:
         rank_plot(corpus.labels.counts).write(plot)
         out.note(f"wrote {plot}")
+    out.next(*trained_on(read.again(path, seed)))
     out.result(path=str(path), **report.as_dict(), first_rows=first_rows(corpus), notes=list(corpus.notes))
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tailwright.augmentation import WHAT_ENTERS
 from tailwright.augmentation import augmenters as registered_augmenters
 from tailwright.cli.options import command
 from tailwright.cli.output import Output
@@ -23,6 +24,9 @@ Name = Annotated[
 def models(out: Output, name: Name = None) -> None:
     """The classifiers there are: what each reads, its doors for augmentation, its paper, what it does.
 
+    A door is where an augmentation enters: rows (new training rows), batch (batches changed while training)
+    or hidden (activations mixed inside the model).
+
     With a NAME, all that can be set of it by `train --set SETTING=VALUE`, with defaults. The last word of a
     setting's name is enough where no other setting ends in it: `epochs=3`.
 
@@ -30,11 +34,14 @@ def models(out: Output, name: Name = None) -> None:
     """
     if name is not None:
         _show_settings(out, registered_models, name, prefix="")
+        out.next("augmenters")
         return
     cards = [registered_models.card(name) for name in registered_models.names()]
     rows = [[c.name, ", ".join(c.reads), ", ".join(c.doors), c.paper or "-", c.summary] for c in cards]
     out.table(["model", "reads", "doors", "paper", "what it does"], rows)
     shown = ("name", "reads", "doors", "paper", "summary")
+    _explain_doors(out)
+    out.next("models", "linear")
     out.result(models=[{field: getattr(card, field) for field in shown} for card in cards])
 
 
@@ -42,17 +49,30 @@ def models(out: Output, name: Name = None) -> None:
 def augmenters(out: Output, name: Name = None) -> None:
     """The augmentations there are: what each does, its door, what it needs, which paper it follows.
 
+    A door is where an augmentation enters: rows (new training rows), batch (batches changed while training)
+    or hidden (activations mixed inside the model). `train --augment NAME` takes all of them, `augment
+    --augment NAME` those of the rows door.
+
     With a NAME, all that can be set of it by `--set METHOD.SETTING=VALUE`, with defaults.
 
     Example: `tailwright augmenters gda`
     """
     if name is not None:
         _show_settings(out, registered_augmenters, name, prefix=f"{name}.")
+        out.next("augment" if registered_augmenters.card(name).door == "rows" else "train", "--help")
         return
     cards = [registered_augmenters.card(name) for name in registered_augmenters.names()]
     rows = [[c.name, c.door, ", ".join(c.needs) or "-", c.paper or "-", c.summary] for c in cards]
     out.table(["augmenter", "door", "needs", "paper", "what it does"], rows)
+    _explain_doors(out)
+    out.next("augmenters", "eda")
     out.result(augmenters=[asdict(card) for card in cards])
+
+
+def _explain_doors(out: Output) -> None:
+    """What the words in the column of doors mean."""
+    meanings = "; ".join(f"{door}: {what}" for door, what in WHAT_ENTERS.items())
+    out.text(f"\nA door is where an augmentation enters. {meanings}.")
 
 
 def _show_settings(out: Output, registry: Registry[Any], name: str, prefix: str) -> None:

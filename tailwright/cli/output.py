@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,6 +21,7 @@ from tailwright import progress
 
 METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "PSnDCG@5", "R@10", "ECE@5")
 FEWEST_TO_WRAP_AT = 30  # a last column of words is not made narrower than this
+GAP = 2  # between two columns
 _PUNCTUATION = str.maketrans("", "", ",.-")
 
 
@@ -56,6 +59,14 @@ class Output:
         if not self.quiet:
             print(text, file=sys.stderr)
 
+    def next(self, *words: str) -> None:
+        """The command that may come next, on stderr and as a shell takes it; not with `--quiet` or `--json`.
+
+        Without words nothing is said.
+        """
+        if words and not self.as_json:
+            self.note(f"next: {shlex.join(['tailwright', *words])}")
+
     def result(self, **result: Any) -> None:
         """The machine-readable last line; only with `--json`."""
         if self.as_json:
@@ -73,26 +84,67 @@ def _print(text: str) -> None:
 def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None = None) -> str:
     """A table as text; numbers stand to the right.
 
-    In a terminal of `columns` the last column is wrapped if need be; nothing is cut off.
+    In a terminal of `columns` the last column is wrapped if need be. Where that is not enough, the table is
+    split into several, each of which begins with the first column; nothing is cut off.
 
     >>> print(laid_out(["name", "rows"], [["train", "1,200"], ["test", "30"]]))
     name    rows
     train  1,200
     test      30
+    >>> print(laid_out(["name", "rows", "labels"], [["train", "1,200", "70"]], columns=15))
+    name    rows
+    train  1,200
+    <BLANKLINE>
+    name   labels
+    train      70
     """
+    made = [Column.of(name, values) for name, *values in zip(header, *rows, strict=True)]
+    return "\n\n".join(_one_table(piece, columns) for piece in _pieces(made, columns))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its name and cells, how wide they are, and whether all of them are numbers."""
+
+    name: str
+    cells: Sequence[str]
+    width: int
+    is_number: bool
+
+    @classmethod
+    def of(cls, name: str, cells: Sequence[str]) -> Column:
+        return cls(name, cells, max(map(cell_len, (name, *cells))), all(map(_is_number, cells)))
+
+    @property
+    def narrowest(self) -> int:
+        """How wide it must be as the last one of a table."""
+        return self.width if self.is_number else min(self.width, FEWEST_TO_WRAP_AT)
+
+
+def _pieces(table: Sequence[Column], columns: int | None) -> list[list[Column]]:
+    """The columns of each table that fits into a terminal, the first column in all of them."""
+    first, *others = table
+    pieces = [[first]]
+    for column in others:
+        piece = pieces[-1]
+        needed = sum(one.width + GAP for one in piece) + column.narrowest
+        if columns is None or needed <= columns or len(piece) == 1:
+            piece.append(column)
+        else:
+            pieces.append([first, column])
+    return pieces
+
+
+def _one_table(piece: Sequence[Column], columns: int | None) -> str:
     table = Table(box=None, pad_edge=False, header_style="")
-    cells = list(zip(header, *rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in cells]
-    for (name, *values), width in zip(cells, widths, strict=True):
-        is_last = len(table.columns) == len(header) - 1
-        right = all(map(_is_number, values))
-        table.add_column(
-            Text(name), justify="right" if right else "left", min_width=0 if is_last and not right else width
-        )
-    for row in rows:
+    for column in piece:
+        wraps = column is piece[-1] and not column.is_number
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        table.add_column(Text(column.name), justify=justify, min_width=0 if wraps else column.width)
+    for row in zip(*(column.cells for column in piece), strict=True):
         table.add_row(*map(Text, row))
-    whole = sum(widths) + 2 * len(widths)
-    fixed = whole - max(widths[-1] - FEWEST_TO_WRAP_AT, 0)
+    whole = sum(column.width + GAP for column in piece)
+    fixed = whole - piece[-1].width + piece[-1].narrowest
     console = Console(file=io.StringIO(), width=whole if columns is None else max(columns, fixed))
     with console.capture() as capture:
         console.print(table)

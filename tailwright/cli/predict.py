@@ -100,6 +100,7 @@ def predict(
     from tailwright.runs.label_choice import listed_labels
     from tailwright.runs.predicting import Request
     from tailwright.runs.prediction_files import refuse_table, write_predictions
+    from tailwright.runs.tail import can_dial
     from tailwright.study.page.html import refuse_unwritable
 
     folders, texts = split_runs(arguments)
@@ -159,6 +160,9 @@ def predict(
         else:
             for block in answers.to(all_blocks(texts, read)):
                 show(out, block)
+            asked = again(texts, source, columns, key)
+            if asked and not request.tail and can_dial(run):
+                out.next("predict", *map(str, folders), *asked, "--tail", "0.5")
 
 
 @dataclass
@@ -211,6 +215,16 @@ def show(out: Output, labelled: Labelled) -> None:
             out.text(f"  {score:.4f}  {label}  {name}")
         if not row["ids"]:
             out.text("  abstained" if row.get("abstained") else "  nothing fits")
+
+
+def again(texts: Sequence[str], source: Path | None, columns: str, key: str) -> list[str]:
+    """The words that ask about the first of these texts, or else about a file, once more."""
+    if texts:
+        return [] if texts[0].startswith("-") else [texts[0]]
+    if source is None or str(source) == "-":
+        return []
+    named = [*(["--text", columns] if columns else []), *(["--id", key] if key else [])]
+    return ["--input", str(source), *named]
 
 
 def split_runs(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:

@@ -11,6 +11,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked
+from tailwright.cli.hints import trained_on
 from tailwright.cli.options import ScorerRun, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -34,7 +35,12 @@ def quality(
     ],
     method: Annotated[
         str | None,
-        typer.Option("--method", help="Only the rows of this augmentation.", show_default="all there are"),
+        typer.Option(
+            "--augment",
+            "--method",
+            help="Only the rows of this augmentation. `--method` is the same option.",
+            show_default="all there are",
+        ),
     ] = None,
     folder: Annotated[
         Path | None,
@@ -68,7 +74,7 @@ def quality(
     With `--filter`, the diversity, consistency and score that `tailwright filter` goes by, and rows that it
     would keep and drop; nothing is dropped here.
 
-    Example: `tailwright quality data2/ --method eda --run runs/plain --filter --set filter.keep=0.5`
+    Example: `tailwright quality data2/ --augment eda --run runs/plain --filter --set filter.keep=0.5`
     """
     from tailwright.study.page.html import refuse_unwritable, write_page
     from tailwright.study.quality.figures import quality_of
@@ -86,14 +92,15 @@ def quality(
         _show(out, of_method)
     if measured.filtering is not None:
         _show_filtering(out, measured.filtering)
-    optional = [*(["--method", method] if method else []), *(["--run", str(folder)] if folder else [])]
+    optional = [*(["--augment", method] if method else []), *(["--run", str(folder)] if folder else [])]
     optional += [*(["--filter"] if filtered else []), *(["--with", str(scorer)] if scorer else [])]
     optional += [word for assignment in assignments or [] for word in ("--set", assignment)]
-    words = [str(path), *optional, "--out", str(target), "--examples", str(count), "--seed", str(seed)]
-    command = shlex.join(["tailwright", "quality", *words])
+    given = [str(path), *optional, "--out", str(target), "--examples", str(count), "--seed", str(seed)]
+    command = shlex.join(["tailwright", "quality", *given])
     write_page(target, quality_page(measured, path.name or str(path), command))
     out.text()
     out.text(f"wrote {target}")
+    out.next(*trained_on(read.again(path, seed), "--augment", "none"))
     out.result(
         path=str(path),
         run=None if folder is None else str(folder),

@@ -84,3 +84,14 @@ class Reading:
         """The same, but the rows of a single table stay together unless `--test-share` is given."""
         share = self.options["test_share"] or 0
         return replace(self, options={**self.options, "test_share": share})(path, seed)
+
+    def again(self, path: Path, seed: int = 0) -> list[str]:
+        """The words by which another command reads the same corpus; none for standard input."""
+        if str(path) == "-":
+            return []
+        words = [str(path)]
+        for name, (_, default) in COLUMN_OPTIONS.items():
+            value, flag = self.options[name], f"--{name.replace('_', '-')}"
+            if value != default:
+                words += [flag] if value is True else [flag, str(value)]
+        return [*words, *(["--seed", str(seed)] if seed else [])]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import TailOption, TestData, command, tail_of
 from tailwright.cli.output import Output
 
@@ -40,6 +41,7 @@ def report(
     command = shlex.join(["tailwright", "report", *words])
     write_report(path, outcomes, exams, title=title, command=command)
     out.text(f"wrote {path}")
+    out.next(*predicted(runs[0], next(iter(exams.values())).test))
     out.result(
         report=str(path),
         bytes=path.stat().st_size,

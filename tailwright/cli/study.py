@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailwright.cli.hints import trained_on
 from tailwright.cli.options import Threads, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
@@ -64,21 +65,23 @@ def study(
         )
     for reason in planned.plan.left_out:
         out.note(f"left out: {reason}")
+    again = ["study", str(file), "--out", str(place)]
     if dry_run:
         _show_plan(out, planned, only)
+        out.next(*again)
         return
     try:
         ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not out.quiet)
     except KeyboardInterrupt:
         out.note("what is finished stays; the same command goes on from here")
         raise
-    command = shlex.join(["tailwright", "study", str(file), "--out", str(place)])
-    written = conclude(planned, command, out.note)
+    written = conclude(planned, shlex.join(["tailwright", *again]), out.note)
     out.text(f"{ran.finished} of {ran.asked} cells are finished, {len(ran.failed)} failed")
     for name, reason in ran.failed.items():
         out.text(f"failed: {name}: {reason}")
     for path in written:
         out.text(f"wrote {path}")
+    out.next(*(again if ran.failed else _train_best(planned)))
     out.result(
         study=str(planned.folder),
         cells=ran.asked,
@@ -90,6 +93,27 @@ def study(
     )
     if ran.failed:
         raise typer.Exit(1)
+
+
+def _train_best(planned: Study) -> list[str]:
+    """The words that train the finished cell with the highest PSP@5 as a run; or none."""
+    from tailwright.study.run.exam import DEMO
+    from tailwright.study.run.outcomes import outcomes_of
+
+    best = max(outcomes_of(planned.folder), key=lambda one: one.metrics.get("PSP@5", 0.0), default=None)
+    if best is None:
+        return []
+    cell = best.cell
+    if cell.path.partition(":")[0] == DEMO or cell.ensemble or cell.search or cell.fraction < 1:
+        return []
+    settings = dict(cell.settings)
+    for method, values in cell.augment_settings.items():
+        settings |= {f"{method}.{name}": value for name, value in values.items()}
+    if not all(isinstance(value, str | int | float) for value in settings.values()):
+        return []
+    chosen = [word for method in cell.augment or ("none",) for word in ("--augment", method)]
+    chosen += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    return trained_on([cell.path, "--model", cell.model, *chosen])
 
 
 def _show_plan(out: Output, planned: Study, only: str | None) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import tailwright as tw
 from tailwright.cli.evaluate import loaded, named
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import Seed, command
 from tailwright.cli.output import Output
+from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @command
 def tail(
     out: Output,
+    read: Reading,
     arguments: Annotated[
         list[Path],
         typer.Argument(
@@ -53,7 +55,7 @@ def tail(
     if not folders:
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
     run = loaded(folders)
-    corpus = tw.read(path, seed=seed)
+    corpus = read(path, seed)
     refuse_other_labels(corpus, run, folders[0])
     splits = {name: rows for name, rows in corpus.splits().items() if name != "train"}
     split = split or next(iter(splits), "valid")
@@ -80,6 +82,10 @@ def tail(
     if plot is not None:
         trade_plot(found, run.name).write(plot)
         out.note(f"wrote {plot}")
+    if recommended and (words := read.again(path, seed)):
+        out.next("evaluate", *map(str, folders), *words, "--tail", f"{recommended:g}")
+    else:
+        out.next(*predicted(folders[0], splits[split]))
     out.result(
         **named(folders),
         path=str(path),

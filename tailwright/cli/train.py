@@ -12,6 +12,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked, read_config
+from tailwright.cli.hints import predicted
 from tailwright.cli.log_to import LogTo, callbacks_of
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
@@ -193,6 +194,7 @@ def report(out: Output, out_folder: Path, run: Run, corpus: Corpus, rows: int, s
         metrics = run.measured.evaluated()
         out.metrics(metrics, f"On {run.measured.rows:,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
+    out.next(*predicted(out_folder, corpus.test if corpus.test is not None else corpus.train))
     out.result(
         model=run.name,
         augment=list(run.augment),

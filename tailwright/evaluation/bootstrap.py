@@ -14,6 +14,9 @@ seconds, and all comparisons over the same rows share one `Draws`.
   say little about their variance, p and interval follow Student's t where it matters, with degrees of freedom
   after Welch and Satterthwaite. A single seed against several is assumed to vary as those do. Single seeds on
   both sides say nothing about it: their difference is that of two trained models, not of two methods.
+* Two or three seeds are often too few to show even a large difference, more so after `holm`. Where all of
+  them agree on the sign and rows alone would show it, the verdict is "too few seeds", and the interval for
+  people is that of the rows: to call such sides equal would be wrong.
 * The signs of m rows can be flipped in 2^m ways, so m rows that differ cannot show a difference at p below
   2^(1 - m). That is the smallest p; with fewer than six such rows, the interval reaches zero.
 """
@@ -30,13 +33,29 @@ from scipy import special
 from tailwright.evaluation.row_parts import DRAWS, Drawn, Draws, RowParts
 
 LEVEL = 0.05
+EQUAL, TOO_FEW_SEEDS = "=", "too few seeds"
+ONE_SEED = (
+    "With one seed on both sides, an interval speaks of the rows only: of two trained models, not of methods."
+)
+_IN_WORDS = {EQUAL: "no clear difference", TOO_FEW_SEEDS: "not enough seeds to tell"}
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """How far chance may have moved a difference: 95 % interval and two-sided p."""
+
+    low: float
+    high: float
+    p: float
 
 
 @dataclass(frozen=True)
 class Difference:
     """By how many percentage points a metric differs: mean over seeds, 95 % interval, two-sided p.
 
-    `rows` counts the rows that enter the metric, `seeds` the seeds on the side that has fewer.
+    `rows` counts the rows that enter the metric, `seeds` the seeds on the side that has fewer. `rows_alone`
+    is what rows say without regard to seeds; it is there if seeds count in interval and p and all agree on
+    the sign.
     """
 
     metric: str
@@ -46,22 +65,29 @@ class Difference:
     p: float
     rows: int
     seeds: int
+    rows_alone: Uncertainty | None = None
 
     @property
     def verdict(self) -> str:
-        """ "better" or "worse" if p is below 0.05, "=" if chance may explain the difference."""
-        if self.p >= LEVEL:
-            return "="
-        return "better" if self.mean > 0 else "worse"
+        """ "better" or "worse" if p is below 0.05, "=" if chance may explain the difference.
+
+        "too few seeds" if it may do so only because other seeds might differ: rows alone show a difference.
+        """
+        if self.p < LEVEL:
+            return "better" if self.mean > 0 else "worse"
+        shown_by_rows = self.rows_alone is not None and self.rows_alone.p < LEVEL
+        return TOO_FEW_SEEDS if shown_by_rows else EQUAL
 
     @property
     def in_words(self) -> str:
         """The verdict in words."""
-        return "no clear difference" if self.verdict == "=" else self.verdict
+        return _IN_WORDS.get(self.verdict, self.verdict)
 
     @property
     def interval(self) -> str:
-        """The interval for people."""
+        """The interval for people; with too few seeds, that of the rows, which it says."""
+        if self.rows_alone is not None and self.verdict == TOO_FEW_SEEDS:
+            return f"{self.rows_alone.low:+.2f} to {self.rows_alone.high:+.2f}, rows only"
         return f"{self.low:+.2f} to {self.high:+.2f}"
 
     def cells(self) -> list[str]:
@@ -140,15 +166,14 @@ def contrast(metric: str, terms: Sequence[Term]) -> Difference | None:
     drawn = np.sum([side.drawn.mean(axis=1) for side in sides], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     between, uncertain = _between_seeds(terms, sides)
-    drawn = drawn + math.sqrt(between) * draws.normal[: len(drawn)]
-    variance = float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
-    freedom = max(1.0, variance**2 / uncertain) if uncertain > 0 else math.inf
-    differing = _differing([term.shares() for term in terms])
-    p = max(_two_sided(mean, variance, freedom), min(1.0, 2.0 ** (1 - differing)))
-    low, high = _interval(drawn, mean, freedom)
-    if 2.0 ** (1 - differing) >= LEVEL:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Difference(metric, mean, low, high, p, int(np.any(counted, axis=0).sum()), min(numbers))
+    least_p = min(1.0, 2.0 ** (1 - _differing([term.shares() for term in terms])))
+    shown = _uncertainty(drawn + math.sqrt(between) * draws.normal[: len(drawn)], mean, uncertain, least_p)
+    # The contrast of the worst seeds, and that of the best: of one sign if every pairing of seeds has it.
+    ends = [sum(float(end(side.values)) for side in sides) for end in (np.min, np.max)]
+    agreeing = uncertain > 0 and ends[0] * ends[1] > 0
+    rows_alone = _uncertainty(drawn, mean, 0.0, least_p) if agreeing else None
+    rows = int(np.any(counted, axis=0).sum())
+    return Difference(metric, mean, shown.low, shown.high, shown.p, rows, min(numbers), rows_alone)
 
 
 def difference(before: Sequence[Drawn], after: Sequence[Drawn], metric: str) -> Difference | None:
@@ -192,8 +217,13 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 def holm_adjusted(differences: Sequence[Difference]) -> list[Difference]:
     """The same differences with p, and so the verdict, adjusted for multiple comparisons."""
+    alone = [one.rows_alone for one in differences]
     adjusted = holm([one.p for one in differences])
-    return [replace(one, p=p) for one, p in zip(differences, adjusted, strict=True)]
+    of_rows = holm([one.p if rows is None else rows.p for one, rows in zip(differences, alone, strict=True)])
+    return [
+        replace(one, p=p, rows_alone=None if rows is None else replace(rows, p=p_of_rows))
+        for one, p, rows, p_of_rows in zip(differences, adjusted, alone, of_rows, strict=True)
+    ]
 
 
 def _between_seeds(terms: Sequence[Term], sides: Sequence[_Trainings]) -> tuple[float, float]:
@@ -219,6 +249,16 @@ def _between_seeds(terms: Sequence[Term], sides: Sequence[_Trainings]) -> tuple[
         between += variance
         uncertain += variance * measured / freedom
     return between, uncertain
+
+
+def _uncertainty(drawn: np.ndarray, mean: float, uncertain: float, least_p: float) -> Uncertainty:
+    """Interval and p of a mean from its draws; where no p below `least_p` can be, zero is inside."""
+    variance = float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
+    freedom = max(1.0, variance**2 / uncertain) if uncertain > 0 else math.inf
+    low, high = _interval(drawn, mean, freedom)
+    if least_p >= LEVEL:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Uncertainty(low, high, max(_two_sided(mean, variance, freedom), least_p))
 
 
 def _two_sided(mean: float, variance: float, freedom: float) -> float:

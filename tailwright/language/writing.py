@@ -18,6 +18,7 @@ from tailwright.code_version import code_version
 from tailwright.data.text.similarity import similar_above
 from tailwright.language.decoding import BatchDecoder
 from tailwright.language.generator import Generator
+from tailwright.language.loops import is_looping, without_loops
 from tailwright.language.settings import DecodingSettings
 from tailwright.language.shards import in_shards
 from tailwright.language.work import Texts, work_folder
@@ -26,6 +27,7 @@ from tailwright.store.shared import content_key
 
 CUT, NOTHING = "cut sources", "empty sources"
 EMPTY, EQUAL, SIMILAR, DUPLICATE = "empty", "equal to source", "too similar", "duplicate"
+LOOPING, CUT_LOOPS = "looping", "texts with a loop cut out"
 WITHOUT = "rows without a text"
 
 
@@ -33,8 +35,9 @@ WITHOUT = "rows without a text"
 class Written:
     """Texts, and which source each was written for, in the order of the sources.
 
-    `counts` has the rejected candidates by reason (`TextChoice`), the `rows without a text`, the `cut
-    sources`, of which the model could only read the beginning, and the `empty sources`, which get no text.
+    `counts` has the rejected candidates by reason (`TextChoice`), the `rows without a text`, the `texts with
+    a loop cut out`, the `cut sources`, of which the model could only read the beginning, and the `empty
+    sources`, which get no text.
     """
 
     texts: pa.LargeStringArray
@@ -92,24 +95,27 @@ def written_texts(
 
 
 class TextChoice:
-    """Chooses each source's text: its first candidate that is new and does not repeat the source.
+    """Chooses each source's text: its first candidate that is new and repeats neither the source nor itself.
 
-    It remembers the texts it has given away, so the order of the sources matters. `counts` has the number of
-    rejected candidates by reason, and of sources left without a text.
+    Loops are cut out of a candidate first. It remembers the texts it has given away, so the order of the
+    sources matters. `counts` has the number of rejected candidates by reason, of texts that a loop was cut
+    out of, and of sources left without a text.
     """
 
     def __init__(self, max_similarity: float | None) -> None:
         self.max_similarity = max_similarity
-        self.counts = dict.fromkeys((EMPTY, EQUAL, SIMILAR, DUPLICATE, WITHOUT), 0)
+        self.counts = dict.fromkeys((EMPTY, EQUAL, SIMILAR, DUPLICATE, LOOPING, CUT_LOOPS, WITHOUT), 0)
         self._taken: set[str] = set()
 
     def of(self, source: str, candidates: Iterable[str]) -> str | None:
         """The text for `source`, of its candidates from best to worst, or None."""
         plain_source = plain(source)
-        for text in candidates:
+        for candidate in candidates:
+            text = without_loops(candidate, source)
             plain_text = plain(text)
             reason = self._objection(plain_source, plain_text)
             if reason is None:
+                self.counts[CUT_LOOPS] += text != candidate
                 self._taken.add(plain_text)
                 return text
             self.counts[reason] += 1
@@ -123,6 +129,8 @@ class TextChoice:
             return EQUAL
         if text in self._taken:
             return DUPLICATE
+        if is_looping(text) and not is_looping(source):
+            return LOOPING
         highest = self.max_similarity
         if highest is not None and similar_above(source.split(), text.split(), highest):
             return SIMILAR

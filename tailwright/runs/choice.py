@@ -1,8 +1,9 @@
 """What `auto` stands for: model and augmentation chosen from the data, with the reasons in words.
 
 The rules rest on `benchmarks/bench_choice.py` (held-out training rows, in docs/results): where labels have
-texts, `linear+twin` is ahead of either on frequent and on rare labels, and needs no augmentation; `linear`
-needs no label texts, and gains from them as rows that are annotated with the label alone.
+texts, `linear+twin` is ahead of either on frequent and on rare labels, and needed no augmentation there;
+`linear` needs no label texts, and gains from them as rows that are annotated with the label alone. Another
+corpus may differ, so what is said of a rule names the command that measures.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
     settings: dict[str, dict[str, Any]] = {}
     if list(augment) == ["auto"]:
         augment = ()
-        why = f"{model} gains nothing"
+        why = f"{model} needed none on our benchmarks"
         if model == "linear" and with_text >= ENOUGH_TEXTS:
             augment, settings = ("gandalf",), {"gandalf": {"soft": False}}
             why = "label texts as rows, without soft annotations, help a model that does not read them"
-        reasons.append(f"augmentation {' '.join(augment) or 'none'}: {why}")
+        by_rule = f"augmentation {' '.join(augment) or 'none'}, by rule: {why}"
+        reasons.append(f"{by_rule}; `tailwright advise PATH` measures it on your rows")
     kept = tuple(name for name in augment if name != "none")
     return AutoChoice(model, kept, tuple(reasons), settings)

@@ -22,6 +22,7 @@ from tailwright.evaluation.ranking import PADDING, TopK
 from tailwright.labels import PROPENSITY_PRESETS
 
 ROWS_A_BLOCK = 4096
+FEWEST_ROWS = 3  # training rows that propensities need
 # Labels that are put into a new order for each that is shown, and at least: docs/tail.md has what more gives.
 TIMES, AT_LEAST = 5, 25
 
@@ -65,11 +66,16 @@ def tail_value(run: Ranks, tail: Tail) -> float:
     return float(tail)
 
 
+def can_dial(run: Ranks) -> bool:
+    """Whether the run gives probabilities, and has enough rows for propensities."""
+    return run.gives_probabilities and run.train_rows >= FEWEST_ROWS
+
+
 def check_dial(run: Ranks) -> None:
-    """InputError unless the run gives probabilities, and has enough rows for propensities."""
+    """InputError unless the run can be dialled."""
     require_probabilities(run, "--tail")
-    if run.train_rows < 3:
-        raise InputError(f"--tail with {run.train_rows} training rows", expected="at least 3")
+    if not can_dial(run):
+        raise InputError(f"--tail with {run.train_rows} training rows", expected=f"at least {FEWEST_ROWS}")
 
 
 def require_probabilities(run: Ranks, option: str) -> None:

@@ -246,10 +246,8 @@ def check_door(model: str, method: AugmenterCard) -> None:
     if models.card(model).takes(method):
         return
     able = [name for name in models.names() if models.card(name).takes(method)]
-    door = f"the {method.door} door"
-    if method.mix_points:
-        door += f", at {' or '.join(method.mix_points)}"
-    refusal = f"{model} cannot be trained with {method.name}, which enters at {door}"
+    points = f", at {' or '.join(method.mix_points)}" if method.mix_points else ""
+    refusal = f"{model} cannot be trained with {method.name}, which enters at {method.entrance}{points}"
     raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
 
 

@@ -226,3 +226,31 @@ def test_wrong_settings_are_named(change, message):
 def test_a_wrong_choice_is_named_when_settings_are_made_in_python(name, value):
     with pytest.raises(ValueError, match=f"{name} must be one of .*, got '{value}'"):
         EditSettings(**{name: value})
+
+
+@pytest.fixture
+def capital_synonyms(monkeypatch):
+    """WordNet in which the only synonym of some words is the same word, written otherwise."""
+    arrays = synonym_arrays({"java": ["Java"], "hat": ["cap"], "hi-fi": ["HI-FI"]}, "textattack")
+    monkeypatch.setattr("tailwright.augmentation.shared.edits.wordnet_arrays", lambda *_: arrays)
+
+
+def test_a_row_that_differs_in_capitals_or_punctuation_only_is_left_out_and_counted(capital_synonyms, caplog):
+    corpus = corpus_from_lists(["java", "a hat", "java"], [[0], [1], [2]], ["a", "b", "c"])
+    settings = {"operations": "synonyms", **EVERY_ROW}
+    with caplog.at_level("INFO"):
+        rows = row_augmenter("eda", settings).new_rows(corpus)
+    assert rows.texts.to_pylist() == ["a cap"]
+    assert "eda: 2 texts are left out: only capitals, marks or spaces differ" in caplog.text
+    as_the_paper = row_augmenter("eda", {**settings, "same_words": "true"}).new_rows(corpus)
+    assert as_the_paper.texts.to_pylist() == ["Java", "a cap", "Java"]
+
+
+def test_a_swap_of_words_that_differ_in_capitals_only_makes_no_row():
+    corpus = corpus_from_lists(["Bridge : the bridge"] * 40, [[0]] * 40, ["a"])
+    made = row_augmenter("eda", {"operations": "swap", **EVERY_ROW}).new_rows(corpus)
+    texts = set(made.texts.to_pylist())
+    assert "the : Bridge bridge" in texts
+    assert "bridge : the Bridge" not in texts
+    as_the_paper = row_augmenter("eda", {"operations": "swap", "same_words": "true", **EVERY_ROW})
+    assert "bridge : the Bridge" in as_the_paper.new_rows(corpus).texts.to_pylist()

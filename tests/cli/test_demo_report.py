@@ -86,6 +86,15 @@ def test_bands_of_the_curve_have_the_sizes_of_the_slices():
     assert "Labels: 1 head, 1 torso, 2 tail." in plot
 
 
+def test_the_page_opens_with_how_many_rare_labels_are_found():
+    rows = [[label] for label in range(12)]
+    page = page_of(corpus_of(rows, 12), [[label] if label < 3 else [0] for label in range(12)], rows)
+    first = Reading(page).of("p")[0]
+    assert first == (
+        "The first 10 labels of twin+gandalf, against twin. Rare labels: 100 of 100 found instead of 25."
+    )
+
+
 def test_the_summary_says_what_became_worse():
     gains = {
         "all": Difference("R@10", 0.1, -1, 1, 0.8, 9, 1),

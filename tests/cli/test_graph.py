@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from html_reading import Reading
 from scipy import sparse
 
 import tailwright as tw
@@ -95,6 +96,18 @@ def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, l
     assert ("there is nothing to draw" in texts) == (label == "5")
 
 
+def test_a_page_has_the_picture_and_the_same_figures_as_a_table(corpus, tmp_path, capsys):
+    run(
+        corpus, "--explain", "1", "--plot", tmp_path / "shoes.html", "--method", "series", "--json", "--quiet"
+    )
+    blue = json.loads(capsys.readouterr().out)["explain"]["neighbours"][1]
+    page = Reading((tmp_path / "shoes.html").read_text(encoding="utf-8"))
+    assert page.wrong == []
+    assert page.of("h1") == ["red shoes"]
+    assert page.of("td") == [f"{blue['target']:.2f}", "8"]
+    assert f"{blue['name']}: soft target {blue['target']:.2f}, 8 training rows" in page.of("title")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -112,7 +125,7 @@ def test_plot_draws_the_explained_or_the_given_label(corpus, tmp_path, capsys, l
         (["--explain", "1", "--steps", "0"], "steps must be >= 1, got 0"),
         (["--out", "graph.txt"], "graph.txt: found .txt, expected .npz"),
         (["--out", "nowhere/graph.npz"], "nowhere/graph.npz: cannot be written (No such file or directory)"),
-        (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .svg"),
+        (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .svg or .html"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(corpus, tmp_path, monkeypatch, arguments, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,10 @@ def shop(tmp_path: Path) -> Path:
 def test_inspect_shows_the_first_rows_as_they_are_understood(shop, capsys):
     assert run(["data", "inspect", str(shop), *COLUMNS]) == 0
     printed = capsys.readouterr()
-    assert printed.err == SAID
+    said, hint = printed.err.splitlines(keepends=True)
+    assert said == SAID
+    assert shlex.split(hint)[:4] == ["next:", "tailwright", "train", str(shop)]
+    assert sorted(shlex.split(hint)[4:-2]) == sorted(COLUMNS)
     shown = printed.out.partition("as they are understood:\n")[2].splitlines()
     assert shown[0].split() == ["id", "text", "labels"]
     assert shown[1].split()[0].startswith("A-")

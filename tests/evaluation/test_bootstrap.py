@@ -218,3 +218,38 @@ def test_a_verdict_goes_by_the_adjusted_p():
 def test_what_cannot_be_compared_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def shares_of(*shares: float) -> list[RowParts]:
+    """A seed for each share of 1,000 rows that are right."""
+    return [parts_of((np.arange(1000) < round(1000 * share)).astype(float)) for share in shares]
+
+
+def test_39_against_51_with_two_seeds_is_not_called_equal_in_a_table_of_eight():
+    gain = paired_bootstrap(shares_of(0.380, 0.408), shares_of(0.534, 0.492))["P@1"]
+    assert gain.mean == pytest.approx(51.3 - 39.4)
+    adjusted = holm_adjusted([gain] * 8)[0]
+    assert adjusted.p > 0.2  # one degree of freedom
+    assert (adjusted.verdict, adjusted.in_words) == ("too few seeds", "not enough seeds to tell")
+    low, high = (float(word) for word in adjusted.interval.removesuffix(", rows only").split(" to "))
+    error = 100 * math.sqrt(0.119 * (1 - 0.119) / 1000)
+    assert (low, high) == pytest.approx((11.9 - 1.96 * error, 11.9 + 1.96 * error), abs=0.5)
+
+
+def test_more_seeds_that_agree_tell_what_two_could_not():
+    was, now = (0.380, 0.408, 0.394, 0.38, 0.408, 0.394), (0.534, 0.492, 0.513, 0.534, 0.492, 0.513)
+    gain = paired_bootstrap(shares_of(*was), shares_of(*now))["P@1"]
+    assert holm_adjusted([gain] * 8)[0].verdict == "better"
+
+
+@pytest.mark.parametrize(("before", "after"), [((0.4, 0.4), (0.6, 0.3)), ((0.4, 0.7, 0.4), (0.6, 0.6))])
+def test_seeds_that_disagree_on_the_sign_have_no_word_of_rows_alone(before, after):
+    gain = paired_bootstrap(shares_of(*before), shares_of(*after))["P@1"]
+    assert (gain.rows_alone, gain.verdict) == (None, "=")
+
+
+def test_seeds_that_agree_where_rows_show_nothing_are_level():
+    was, now = ([parts_of((np.arange(20) < n).astype(float)) for n in side] for side in ((9, 10), (10, 12)))
+    gain = holm_adjusted(list(paired_bootstrap(was, now).values()) * 4)[0]
+    assert gain.mean > 0
+    assert gain.verdict == "="

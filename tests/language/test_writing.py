@@ -241,8 +241,19 @@ def test_objections_fall_to_the_next_candidate(generator: Generator, monkeypatch
         "equal to source": 2,
         "too similar": 0,
         "duplicate": 4,
+        "looping": 0,
+        "texts with a loop cut out": 0,
         "rows without a text": 1,
     }
+
+
+def test_loops_are_cut_out_and_texts_that_still_loop_are_no_choice() -> None:
+    choice = TextChoice(None)
+    loop = "a blue hat of wool of wool of wool of"
+    assert choice.of("a red hat", [loop]) == "a blue hat of wool"
+    around = "big red hat and a big red hat or a big red hat and a big red hat or"
+    assert choice.of("shoes", [around, "boots"]) == "boots"
+    assert (choice.counts["texts with a loop cut out"], choice.counts["looping"]) == (1, 1)
 
 
 def test_the_lower_row_has_a_text_that_two_want(

@@ -196,3 +196,24 @@ def test_a_view_must_have_a_value_for_each_choice():
     with pytest.raises(ValueError, match=r"a view of x must have 2 choices, got \('a',\)"):
         Views("x", ("one", "two"), (View(("a",), "", {}),))
     assert len(TOY.labels) == LABELS
+
+
+def test_every_curve_has_a_name_for_the_legend():
+    exam_ = exam()
+    outcomes = [outcome(exam_, 0.5), outcome(exam_, 0.6, augmentation="gandalf", n_augmented=9)]
+    colours = colours_of(["gandalf"])
+    made = [
+        gains_section(outcomes, {exam_.name: exam_}, colours),
+        neighbours_section({exam_.name: exam_}),
+        cost_section(outcomes, colours),
+    ]
+    traces = [
+        trace
+        for section in made
+        for box in section.views
+        for view in box.views
+        for trace in view.figure["data"]
+        if trace.get("showlegend", True)
+    ]
+    assert len(traces) > 3
+    assert all(trace.get("name") for trace in traces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from tailwright.errors import InputError
 from tailwright.study.page import svg
-from tailwright.study.page.svg import HEIGHT, WIDTH, Band, Plot, _ticks, ranked_bars
+from tailwright.study.page.neighbourhood import Node, neighbourhood
+from tailwright.study.page.svg import HEIGHT, WIDTH, Band, Plot, _ticks
 
 WORDS = {"title": "a title", "description": "what it shows", "x_label": "rank", "y_label": "rows"}
 NASTY = '<script>alert(1)</script> & "quotes" \x00'
@@ -129,7 +131,7 @@ def test_no_text_breaks_out_of_a_plot():
         bars([NASTY], {NASTY: [1.0], "b": [2.0]}, **words),
         bars([], {}, **words),
         histogram(1.0, {NASTY: [1], "b": [2]}, **words),
-        ranked_bars([(NASTY, 1.0)], title=NASTY, description=NASTY, x_label=NASTY).__html__(),
+        neighbourhood(NASTY, [Node(NASTY, 1.0, 3)], [], description=NASTY).__html__(),
     ):
         reading = Reading(plot)
         assert reading.wrong == []
@@ -206,14 +208,32 @@ def test_every_bar_of_a_histogram_lies_inside_the_picture(to, counts):
         assert 0 <= bar["y"] <= bar["y"] + bar["height"] <= HEIGHT
 
 
-def test_ranked_bars_are_in_proportion_and_name_themselves():
-    plot = ranked_bars([("a" * 50, 2.0), ("b", 1.0)], title="t", description="d", x_label="x").__html__()
-    first, second = rects(plot)
-    assert first["width"] == pytest.approx(2 * second["width"], abs=0.2)
-    assert first["x"] == second["x"]
-    assert first["y"] + first["height"] < second["y"]
-    assert {"a" * 29 + "…", "b", "x"} <= set(Reading(plot).of("text"))
-    assert f"{'a' * 50}: 2.00" in Reading(plot).of("title")
+def test_lines_to_neighbours_are_in_proportion_and_name_themselves():
+    nodes = [Node("top", 0.8, 1), Node("a" * 50, 0.8, 1200), Node("b", 0.4, 7)]
+    plot = neighbourhood("the label", nodes, [(0, 2)], description="d").__html__()
+    lines = [line.attrib for line in ET.fromstring(plot).iter("line")]
+    to_nodes = [line for line in lines if line["class"] == "edge-strong"][:3]
+    assert len({(line["x1"], line["y1"]) for line in to_nodes}) == 1  # all from the middle
+    assert [float(line["stroke-width"]) for line in to_nodes] == pytest.approx([5.6, 5.6, 2.8])
+    (pair, _of_legend) = (line for line in lines if line["class"] == "edge-weak")
+    ends = [(line["x2"], line["y2"]) for line in to_nodes]
+    assert [(pair["x1"], pair["y1"]), (pair["x2"], pair["y2"])] == [ends[0], ends[2]]
+    assert {"a" * 16 + "…", "b", "0.40", "neighbours of each other"} <= set(Reading(plot).of("text"))
+    assert f"{'a' * 50}: soft target 0.80, 1,200 training rows" in Reading(plot).of("title")
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 10])
+def test_no_two_neighbours_and_no_name_lie_on_each_other_or_outside(count):
+    nodes = [Node("a name of so many letters", 0.5, 3)] * count
+    plot = neighbourhood("the label", nodes, [], description="d").__html__()
+    places = [(float(c.get("cx")), float(c.get("cy"))) for c in ET.fromstring(plot).iter("circle")]
+    assert len(places) == count + 1
+    apart = [math.dist(one, other) for one, other in itertools.combinations(places, 2)]
+    assert min(apart) > 40
+    for text in ET.fromstring(plot).iter("text"):
+        x, width = float(text.get("x")), 7.2 * len(text.text)
+        left = x - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
+        assert 0 <= left <= left + width <= WIDTH
 
 
 def test_a_plot_is_a_file_of_its_own_that_needs_no_page(tmp_path):
@@ -221,7 +241,7 @@ def test_a_plot_is_a_file_of_its_own_that_needs_no_page(tmp_path):
         "bars": svg.bars(["1"], {NASTY: [1.0]}, **WORDS),
         "curve": svg.log_log_curve([2.0, 1.0], bands=[Band("tail", 1, 2)], **WORDS),
         "histogram": svg.histogram(1.0, {"a": [1], NASTY: [1]}, cut=0.5, **WORDS),
-        "ranked": ranked_bars([("b", 1.0)], title="a title", description="d", x_label="x"),
+        "neighbours": neighbourhood("a title", [Node("b", 1.0, 3)], [], description="d"),
     }.items():
         plot.write(tmp_path / f"{name}.svg")
         root = ET.parse(tmp_path / f"{name}.svg").getroot()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, rows_made_of, rows_to_augment
 from tailwright.data.corpus import Corpus
@@ -25,6 +26,7 @@ from tailwright.streams import stream_key
 
 log = logging.getLogger(__name__)
 
+NO_WORD = r"[^\pL\pN_]+"  # what lies between the words of `split_words`
 OPERATIONS = {"synonyms": SYNONYMS, "insert": INSERT, "swap": SWAP, "delete": DELETE}
 
 
@@ -53,6 +55,10 @@ class EditSettings(Settings):
     stop_words: Literal["as-written", "any-case", "none"] = setting(
         "as-written", "never replaced by synonyms: as-written (the, not The), any-case, or none"
     )
+    same_words: bool = setting(
+        False,
+        "keep rows that differ from their source in capitals, punctuation or spaces only, as the papers",
+    )
     inflections: bool = setting(True, "cars has the synonyms of car, in their base form; else it has none")
 
 
@@ -69,13 +75,15 @@ def edited_rows(
     """The new rows of the method `name`: each is a source row, its text changed by one of the operations.
 
     New rows have the targets, the ignored and excluded pairs and the weight of their source. A text that no
-    edit changes, or that equals another of the same source, gives no row.
+    edit changes, or that equals another of the same source, gives no row; nor does one with the same words as
+    its source, since a classifier reads it as a copy.
     """
     train = corpus.train
     places = rows_to_augment(corpus, selection, seed=seed, workers=workers)
     places = drawn_rows(places, train.origin.rows, selection.max_rows, seed)
+    edited = train.texts.take(pa.array(places))
     texts, sources = edited_texts(
-        train.texts.take(pa.array(places)),
+        edited,
         train.origin.rows[places],
         operations,
         settings,
@@ -86,7 +94,27 @@ def edited_rows(
     log.info("%s: %d of %d rows are sources of %d new ones", name, len(places), len(train), len(sources))
     if missing:
         log.info("%s: %d texts are left out: no word was changed, or a text came twice", name, missing)
+    if not settings.same_words:
+        other = with_other_words(texts, edited.take(pa.array(sources)))
+        if not other.all():
+            copies = int((~other).sum())
+            log.info("%s: %d texts are left out: only capitals, marks or spaces differ", name, copies)
+        texts, sources = texts.filter(pa.array(other)), sources[other]
     return rows_made_of(train, places[sources], texts, name)
+
+
+def with_other_words(texts: pa.LargeStringArray, sources: pa.LargeStringArray) -> np.ndarray:
+    """(texts,) bool: whether the words that classifiers read differ from those of the source beside it.
+
+    >>> made, of = arrow_strings(["The cat-flap", "the cap"]), arrow_strings(["the  Cat flap!", "the cat"])
+    >>> with_other_words(made, of).tolist()
+    [False, True]
+    """
+    one, other = (
+        pc.utf8_trim_whitespace(pc.replace_substring_regex(pc.utf8_lower(side), NO_WORD, " "))
+        for side in (texts, sources)
+    )
+    return np.asarray(pc.not_equal(one, other).to_numpy(zero_copy_only=False))
 
 
 def synonyms_digest(operations: Sequence[str], settings: EditSettings) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tailwright.errors import InputError
-from tailwright.evaluation.bootstrap import Difference, difference, holm_adjusted
+from tailwright.evaluation.bootstrap import EQUAL, TOO_FEW_SEEDS, Difference, difference, holm_adjusted
 from tailwright.evaluation.row_parts import DRAWS, WEIGHTED, Drawn, Draws, row_parts
 from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
 from tailwright.study.plan.cells import BASELINE
@@ -48,16 +48,28 @@ class Entry:
 
 @dataclass(frozen=True)
 class Best:
-    """The best of a column: its entry's place, the entries within noise of it, and the second."""
+    """The best of a column: its entry's place, the entries within noise of it, and the second.
+
+    `untold` are the entries for which there are too few seeds to tell.
+    """
 
     place: int
     level_with: tuple[int, ...]
     second: int | None
+    untold: tuple[int, ...] = ()
 
     @property
     def is_clear(self) -> bool:
         """Whether it is better than every other beyond noise."""
-        return not self.level_with
+        return not self.level_with and not self.untold
+
+    def mark(self, place: int) -> str:
+        """The mark of an entry where none is clearly the best: "=", "?" for too few seeds, or nothing."""
+        if self.is_clear:
+            return ""
+        if place in self.level_with or (place == self.place and self.level_with):
+            return "="
+        return "?" if place == self.place or place in self.untold else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,13 +283,17 @@ def _best(
             if ahead is not None:
                 places.append((metric, other))
                 family.append(ahead)
-    verdicts = zip(places, holm_adjusted(family), strict=True)
-    level = {place for place, ahead in verdicts if ahead.verdict == "="}
+    verdicts = {place: ahead.verdict for place, ahead in zip(places, holm_adjusted(family), strict=True)}
+
+    def with_verdict(metric: str, others: Sequence[int], verdict: str) -> tuple[int, ...]:
+        return tuple(other for other in sorted(others) if verdicts.get((metric, other)) == verdict)
+
     return {
         metric: Best(
             first,
-            tuple(other for other in sorted(others) if (metric, other) in level),
+            with_verdict(metric, others, EQUAL),
             others[0] if others else None,
+            with_verdict(metric, others, TOO_FEW_SEEDS),
         )
         for metric, (first, *others) in ranks.items()
     }

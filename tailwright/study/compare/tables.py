@@ -1,7 +1,8 @@
 """tables.md and tables.tex: what a study found, in the layout that papers use.
 
 One table a dataset and training fraction, models in groups with their baseline first. The best of a column is
-bold only if it is better than every other row beyond noise; else it and those level with it are marked "=".
+bold only if it is better than every other row beyond noise; else it and those level with it are marked "=",
+those that more seeds might tell apart "?".
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tailwright.evaluation.bootstrap import ONE_SEED
 from tailwright.evaluation.row_parts import DRAWS
 from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, Line, compare_all, in_order
@@ -24,7 +26,9 @@ GAINS = ("P@1", "PSP@5")  # what an augmentation is judged by, beside the column
 DASH = Shown("–")
 MARKS = (
     "Bold: best of its column, and better than every other row beyond noise; underlined: the second then. "
-    "=: within noise of the best of its column; after a difference: within noise of {base}."
+    "=: within noise of the best of its column; after a difference: within noise of {base}. "
+    "? and too few seeds: rows show a difference and all seeds agree on it, yet they are too few to tell for "
+    "methods; the interval is then that of the rows only."
 )
 
 
@@ -125,7 +129,7 @@ def _value(table: Comparison, place: int, metric: str) -> Shown:
     mean, spread = entry.mean[ALL][metric], entry.spread[ALL][metric]
     text = f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
     if not best.is_clear:
-        return Shown(f"{text} =") if place in {best.place, *best.level_with} else Shown(text)
+        return Shown(f"{text} {best.mark(place)}".rstrip())
     if best.second is None:
         return Shown(text)
     return Shown(text, {best.place: BOLD, best.second: UNDERLINED}.get(place, PLAIN))
@@ -141,10 +145,11 @@ def _basis(table: Comparison) -> str:
     counts = sorted({len(entry.outcomes) for entry in table.entries})
     seeds = " to ".join(dict.fromkeys([str(counts[0]), str(counts[-1])]))
     scatter = "; ± is the standard deviation over seeds" if counts[-1] > 1 else ""
+    single = f" {ONE_SEED}" if counts[0] == 1 else ""
     return (
         f"In percent on {table.test_rows:,} test rows; {seeds} {'seed' if seeds == '1' else 'seeds'} a row"
         f"{scatter}; 95 % intervals and verdicts by a paired bootstrap of {table.draws:,} draws over "
-        f"{'test rows and seeds' if counts[-1] > 1 else 'test rows'}, after Holm inside this table."
+        f"{'test rows and seeds' if counts[-1] > 1 else 'test rows'}, after Holm inside this table.{single}"
     )
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tailwright.data.text.printable import printable
 from tailwright.errors import InputError
-from tailwright.study.page import short
 from tailwright.study.page.html import refuse_unwritable, write_page
 
 # Drawn small on purpose: scaled down to a phone, 13 units of text are still legible.
@@ -24,8 +23,6 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 46
 BANDS = ("#cfe2f5", "#e6ebf0", "#f8dcc8")
 SERIES = ("#9aa5b1", "#c08a3e", "#4c78a8", "#1b9e77", "#b04a7a", "#6b5fb5")
 INK, GRID = "#1d2430", "#d5dae0"
-_NAMES, _LINE = 230, 24  # of `ranked_bars`: the width of the names, and the height of a bar with its gap
-_LONGEST_NAME = 30
 
 
 @dataclass(frozen=True)
@@ -157,10 +154,15 @@ def log_log_curve(
     ranks = [*(rank for rank in ranks if rank < len(ys)), len(ys)]
     points = [f"{x_of(rank):.1f},{y_of(ys[rank - 1]):.1f}" for rank in ranks]
     if len(points) == 1:
-        plot.add("circle", cx=x_of(1), cy=y_of(ys[0]), r=4, **_fill(2))
+        plot.add("circle", cx=x_of(1), cy=y_of(ys[0]), r=4, **series_fill(2))
     else:
         stroke = {"class": "curve", "stroke": SERIES[2], "stroke-width": "2.5", "fill": "none"}
         plot.add("polyline", points=" ".join(points), **stroke)
+        # The curve falls, so there is room at the top on the right.
+        name = f"{y_label} by {x_label}"
+        start = WIDTH - RIGHT - 12 - 7 * len(name)
+        plot.add("line", x1=start - 30, y1=TOP + 14, x2=start - 6, y2=TOP + 14, **stroke)
+        plot.text(start, TOP + 18, name, "start")
     plot.name_axes(x_label, y_label)
     return plot
 
@@ -208,7 +210,7 @@ def bars(
             if value is None:
                 continue
             left, top = LEFT + room * (place + 0.1) + number * wide, min(y_of(value), y_of(0))
-            height, fill = max(abs(y_of(value) - y_of(0)), 0.5), _fill(first_colour + number)
+            height, fill = max(abs(y_of(value) - y_of(0)), 0.5), series_fill(first_colour + number)
             bar = plot.add("rect", x=left, y=top, width=wide * 0.92, height=height, **fill)
             ET.SubElement(bar, "title").text = printable(f"{name}, {group}: {value:.2f}")
             interval = intervals[name][place] if name in intervals else None
@@ -216,7 +218,7 @@ def bars(
                 middle = left + wide * 0.46
                 plot.line(middle, y_of(interval[0]), middle, y_of(interval[1]), "axis")
     if len(series) > 1:
-        _add_legend(plot, {name: _fill(first_colour + number) for number, name in enumerate(series)})
+        _add_legend(plot, {name: series_fill(first_colour + number) for number, name in enumerate(series)})
     plot.name_axes(x_label, y_label)
     return plot
 
@@ -254,7 +256,7 @@ def histogram(
         plot.line(LEFT, y_of(tick), WIDTH - RIGHT, y_of(tick), "axis" if tick == 0 else "grid")
         plot.text(LEFT - 8, y_of(tick) + 4, _short(tick), "end")
     fills = {
-        name: _fill(first_colour + number) if number == 0 else _pale(first_colour + number)
+        name: series_fill(first_colour + number) if number == 0 else _pale(first_colour + number)
         for number, name in enumerate(series)
     }
     for step in range(steps):
@@ -281,30 +283,7 @@ def histogram(
     return plot
 
 
-def ranked_bars(values: Sequence[tuple[str, float]], *, title: str, description: str, x_label: str) -> Plot:
-    """One bar a line under each other, from zero to the right, named at the left; values are >= 0."""
-    plot = Plot(title, description, _LINE * max(len(values), 1) + BOTTOM + 8)
-    if not values:
-        return plot
-    ticks = _ticks(0.0, max(value for _, value in values))
-    bottom = plot.height - BOTTOM
-
-    def x_of(value: float) -> float:
-        return _NAMES + value / ticks[-1] * (WIDTH - _NAMES - 2 * RIGHT)
-
-    for tick in ticks:
-        plot.line(x_of(tick), 4, x_of(tick), bottom, "axis" if tick == 0 else "grid")
-        plot.text(x_of(tick), bottom + 18, f"{tick:g}")
-    for place, (name, value) in enumerate(values):
-        y = 8 + _LINE * place
-        plot.text(_NAMES - 8, y + 13, short(name, _LONGEST_NAME), "end")
-        bar = plot.add("rect", x=_NAMES, y=y, width=x_of(value) - _NAMES, height=_LINE - 6, **_fill(2))
-        ET.SubElement(bar, "title").text = printable(f"{name}: {value:.2f}")
-    plot.text((_NAMES + WIDTH) / 2, plot.height - 8, x_label)
-    return plot
-
-
-def _fill(number: int) -> dict[str, str]:
+def series_fill(number: int) -> dict[str, str]:
     """The colour of a series: by itself, and by the name that the page's style knows."""
     place = number % len(SERIES)
     return {"class": f"series-{place}", "fill": SERIES[place]}
@@ -312,7 +291,7 @@ def _fill(number: int) -> dict[str, str]:
 
 def _pale(number: int) -> dict[str, str]:
     """The colour of a series, pale, with an outline."""
-    fill = _fill(number)
+    fill = series_fill(number)
     return {**fill, "class": f"{fill['class']} outline", "fill-opacity": "0.3", "stroke": INK}
 
 

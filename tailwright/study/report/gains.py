@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tailwright.evaluation.bootstrap import Difference
+from tailwright.evaluation.bootstrap import ONE_SEED, Difference
 from tailwright.study.compare.comparisons import gain_by_frequency
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.report import plots
@@ -45,9 +45,10 @@ def gains_section(
         curves = {name: curve for name, curve in curves.items() if curve}
         if curves:
             views.append(View(at, _summary(curves), _figure(curves, colours)))
+    single = f" {ONE_SEED}" if any(len(of_seeds) == 1 for of_seeds in places.values()) else ""
     gain = f"What is gained in {METRIC} over {against} without augmentation"
     added = f"What an augmentation adds to {METRIC} of the same model without it"
-    about = _ABOUT.format(what=gain if against else added)
+    about = _ABOUT.format(what=gain if against else added) + single
     return section_of_views("gains", _TITLE, about, views, "dataset", "training rows", "model")
 
 

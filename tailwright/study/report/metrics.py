@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailwright.evaluation.bootstrap import Difference
+from tailwright.evaluation.bootstrap import EQUAL, ONE_SEED, TOO_FEW_SEEDS, Difference
 from tailwright.labels import TailThresholds
 from tailwright.study.compare.comparisons import ALL, SLICES, Comparison
 from tailwright.study.page.html import render
@@ -14,14 +14,16 @@ from tailwright.study.report.sections import Section, percent
 WORDS = ("dataset", "training rows", "labels", "model", "augmentation")
 FILTERS = ("dataset", "rows", "slice")  # of the first three, as the page's script calls them
 HEADLINE = ("PSP@5", "P@1")  # the metrics that are put in words, and whose differences have a column
-_MARKS = {"better": "▲", "worse": "▼", "=": "="}
+_MARKS = {"better": "▲", "worse": "▼", EQUAL: "=", TOO_FEW_SEEDS: "?"}
+_HINTS = {"=": "cannot be told apart from the best", "?": "not enough seeds to tell it from the best"}
 
 
 @dataclass(frozen=True)
 class TableCell:
     """A cell of the table: its text, what it is sorted by, its CSS class, and what is seen on pointing at it.
 
-    `spread` is the standard deviation; `level` marks what cannot be told apart from the best.
+    `spread` is the standard deviation; `mark` is that of a cell which cannot be told apart from the best, and
+    `why` says why not.
     """
 
     text: str
@@ -29,7 +31,8 @@ class TableCell:
     kind: str = ""
     hint: str = ""
     spread: float | None = None
-    level: bool = False
+    mark: str = ""
+    why: str = ""
 
 
 def metrics_section(comparisons: Sequence[Comparison]) -> Section:
@@ -48,6 +51,7 @@ def metrics_section(comparisons: Sequence[Comparison]) -> Section:
         "metrics.html.j2",
         thresholds=TailThresholds(),
         baseline=comparisons[0].baseline if compared else "",
+        one_seed=ONE_SEED if any(len(e.outcomes) == 1 for t in comparisons for e in t.entries) else "",
         highest=[sentence for sentence in map(_highest, tables) if sentence],
         filters=[
             (name, words, list(dict.fromkeys(row[column].text for row in rows)))
@@ -65,12 +69,16 @@ def verdicts(comparisons: Sequence[Comparison]) -> str:
     counts = []
     for metric in HEADLINE:
         gains = [e.gain[ALL][metric] for t in comparisons for e in t.entries if metric in e.gain.get(ALL, {})]
-        better, worse = (sum(gain.verdict == name for gain in gains) for name in ("better", "worse"))
+        better, worse, untold = (
+            sum(gain.verdict == name for gain in gains) for name in ("better", "worse", TOO_FEW_SEEDS)
+        )
         if gains:
-            counts.append(f"{metric} is better in {better} of {len(gains)} comparisons and worse in {worse}")
+            too_few = f", with too few seeds to tell in {untold}" if untold else ""
+            said = f"{metric} is better in {better} of {len(gains)} comparisons and worse in {worse}{too_few}"
+            counts.append(said)
     if not counts:
         return ""
-    return f"Against {comparisons[0].baseline}, {', '.join(counts)}; the rest is inside the noise."
+    return f"Against {comparisons[0].baseline}, {'; '.join(counts)}; the rest is inside the noise."
 
 
 def _highest(table: Comparison) -> str:
@@ -85,6 +93,10 @@ def _highest(table: Comparison) -> str:
         clause = f"{entry.system} / {entry.augmentation} is highest in {metric} with {mean:.2f}"
         if best.level_with:
             clause += f", inside the noise of {len(best.level_with)} of {len(table.entries) - 1} others"
+        if best.untold:
+            clause += (
+                f", with too few seeds to tell from {len(best.untold)} of {len(table.entries) - 1} others"
+            )
         clauses.append(clause)
     return f"{table.dataset}, {percent(table.fraction)} of the rows: {'; '.join(clauses)}." if clauses else ""
 
@@ -120,13 +132,15 @@ def _mean(table: Comparison, place: int, labels: str, metric: str) -> TableCell:
         return TableCell("–", "")
     gain = entry.gain.get(labels, {}).get(metric)
     best = table.best[metric] if labels == ALL and len(table.entries) > 1 else None
+    mark = best.mark(place) if best else ""
     return TableCell(
         f"{mean:.2f}",
         f"{mean:.6f}",
         kind="best" if best and best.is_clear and place == best.place else "",
         hint="" if gain is None else f"{gain.mean:+.2f}, {_interval(gain)}",
         spread=entry.spread[labels][metric],
-        level=best is not None and not best.is_clear and place in {best.place, *best.level_with},
+        mark=mark,
+        why=_HINTS.get(mark, ""),
     )
 
 
@@ -134,7 +148,7 @@ def _delta(gain: Difference | None) -> TableCell:
     """A difference with its verdict as a sign, so that it can be read without its colour."""
     if gain is None:
         return TableCell("", "")
-    kind = "" if gain.verdict == "=" else gain.verdict
+    kind = gain.verdict if gain.verdict in ("better", "worse") else ""
     return TableCell(f"{gain.mean:+.2f} {_MARKS[gain.verdict]}", f"{gain.mean:.6f}", kind, _interval(gain))
 
 

@@ -59,6 +59,7 @@ def _views(exam: Exam, seed: int) -> list[View]:
 def _figure(names: list[str], shares: np.ndarray, counts: np.ndarray, together: np.ndarray) -> plots.Figure:
     bars = {
         "type": "bar",
+        "name": "companions of the label",
         "orientation": "h",
         # Two companions may be cut to the same name: their place keeps them apart.
         "y": [plots.plain(f"{place}. {short(n, _NAME_LIMIT)}") for place, n in enumerate(names, start=1)],

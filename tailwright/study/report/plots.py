@@ -57,6 +57,7 @@ def figure(traces: Sequence[Mapping[str, Any]], x: str, y: str, **more: Any) -> 
         "font": {"family": "system-ui, sans-serif", "size": 13},
         "margin": {"l": 56, "r": 16, "t": 24, "b": 48},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "showlegend": True,  # Plotly would leave it out where there is one curve
         "hovermode": "closest",
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": COLOURS[0], "activecolor": COLOURS[1]},
     }

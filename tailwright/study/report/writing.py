@@ -32,6 +32,7 @@ from tailwright.study.report.curves import curves_section
 from tailwright.study.report.distribution import distribution_section
 from tailwright.study.report.explorer import explorer_section
 from tailwright.study.report.gains import gains_section
+from tailwright.study.report.headline import PSP, headlines
 from tailwright.study.report.metrics import metrics_section, verdicts
 from tailwright.study.report.neighbours import neighbours_section
 from tailwright.study.report.sections import Section, colours_of, percent
@@ -84,7 +85,7 @@ def write_report(
         "cost": cost_section(outcomes, colours),
         "making": making_section(outcomes, failed or {}, left_out, command),
     }
-    lead = [f"{_sizes(outcomes)} {verdicts(comparisons)}".rstrip()]
+    lead = [*headlines(comparisons), f"{PSP} {_sizes(outcomes)} {verdicts(comparisons)}".rstrip()]
     missing = [why for why, section in sections.items() if section is None]
     if missing:
         lead.append(f"Not here, as there is nothing to show: {'; '.join(missing)}.")
