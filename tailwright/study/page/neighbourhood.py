@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailwright.data.text.printable import printable
 from tailwright.errors import InputError
 from tailwright.study.page import short
-from tailwright.study.page.html import printable, refuse_unwritable, render, write_page
+from tailwright.study.page.html import refuse_unwritable, render, write_page
 from tailwright.study.page.svg import GRID, SERIES, WIDTH, Plot, series_fill
 
 HEIGHT = 440
