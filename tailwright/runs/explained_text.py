@@ -17,6 +17,8 @@ SHOWN = 8  # words for a label and against it that are listed; the rest is count
 SMALLEST = 0.005  # what is printed as 0.00
 STEP_WORDS = 2  # words that are listed of a step through a label tree
 
+_BLANKS = str.maketrans("\n\r\t", "   ")  # a line stays one, and a terminal does not go back in it
+
 Style: TypeAlias = Literal["plain", "title", "for", "against", "unknown"]
 
 
@@ -38,7 +40,7 @@ class Line(NamedTuple):
 def line(indent: int, *segments: str | Segment) -> Line:
     """A line; plain strings are plain segments."""
     styled = (Segment(s) if isinstance(s, str) else s for s in segments)
-    return Line(indent, tuple(s._replace(text=printable(" ".join(s.text.split("\n")))) for s in styled))
+    return Line(indent, tuple(s._replace(text=printable(s.text.translate(_BLANKS))) for s in styled))
 
 
 def plain_text(explanation: Explanation) -> str:
@@ -69,7 +71,8 @@ def heading(label: ExplainedLabel) -> Line:
         place += f", probability {label.probability:.4f}"
     elif label.score is not None and not label.reasons.parts:
         place += f", score {label.score:.4f}"
-    facts = f" (id {label.id}): {place}, {label.training_rows:,} training rows"
+    rows = f"{label.training_rows:,} training row{'s' * (label.training_rows != 1)}"
+    facts = f" (id {label.id}): {place}, {rows}"
     return line(0, Segment(_one_line(label.name), "title"), facts)
 
 
@@ -143,7 +146,7 @@ def _of_words(words: Sequence[WordShare], indent: int) -> Iterator[Line]:
         last = segments[-1].text.removesuffix(", ")
         yield line(indent, *segments[:-1], f"{last}, {more}" if more else last)
     rest = [share for share in words if abs(share.value) < SMALLEST]
-    for what, known in (("says nothing", True), ("unknown", False)):
+    for what, known in (("neutral", True), ("unknown", False)):
         listed = [share.word for share in rest if (share.known_by != "nothing") == known]
         if listed:
             more = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""

@@ -115,7 +115,7 @@ def test_more_words_than_are_listed_are_counted():
     assert [(said.split(":")[0], "more" in said) for said in listed] == [
         ("for", True),
         ("against", True),
-        ("says nothing", True),
+        ("neutral", True),
         ("unknown", False),
         ("together", False),
     ]
@@ -127,6 +127,7 @@ def test_long_lines_go_on_to_the_right():
     assert wrapped([line(2, "one two three", Segment(" four", "for"))], 12, styled=False) == (
         "  one two\n    three\n    four"
     )
+    assert wrapped([line(0, "a\rb\x1b[2J\tc")], 80, styled=False) == "a b\N{REPLACEMENT CHARACTER}[2J c"
 
 
 def test_marks_are_as_strong_as_words_are_against_each_other():

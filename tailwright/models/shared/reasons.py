@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True)
 class PartOpinion:
-    """What one part of a fusion, or one run of an ensemble, said of a label."""
+    """What one part of a fusion said of a label."""
 
     name: str
     rank: int | None  # from 1; None if the part did not name the label
