@@ -239,7 +239,8 @@ def _listed(values: Any, what: str) -> Sequence[Any]:
         raise InputError(f"found {_kind(values)} for {what}", expected=f"a list of {what}")
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise InputError(f"found {what} of shape {values.shape}", expected=f"a list of {what}")
-    return values
+    streams = hasattr(values, "__arrow_c_stream__") and not hasattr(values, "iloc")  # a column of polars
+    return pa.chunked_array(values) if streams else values
 
 
 def _refuse_lengths(texts: int, labels: int) -> None:

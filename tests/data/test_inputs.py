@@ -32,6 +32,22 @@ class Streamed:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
+class StreamedColumn:
+    """A column of another library: its rows are columns again, and Arrow can take it."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self.column = column
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def __iter__(self):
+        return map(StreamedColumn, self.column)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.column.__arrow_c_stream__(requested_schema)
+
+
 class Features(dict):
     def to_dict(self) -> dict:
         return dict(self)
@@ -94,6 +110,9 @@ def test_tables_of_arrow_and_of_other_libraries_are_read_as_a_frame_is():
         corpus = tw.read(data, text="title", labels="tags", id="sku")
         assert corpus.same_as(expected)
         assert corpus.notes == expected.notes
+    columns = StreamedColumn(views["title"]), StreamedColumn(table["tags"])
+    for texts, labels in (columns, (views["title"], table["tags"])):
+        assert tw.read(texts, labels).same_as(tw.read(TEXTS, LISTS))
 
 
 def test_a_dataset_of_the_hub_keeps_its_order_splits_and_class_names():
