@@ -14,7 +14,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
 from tailwright.data import Corpus
 from tailwright.errors import InputError, MissingExtraError
-from tailwright.runs.run import AppliedAugmentation, Run, read_facts
+from tailwright.runs.run import AppliedAugmentation, LaterStep, Run, TrainingData, read_facts
 
 constants = pytest.importorskip("huggingface_hub.constants")
 
@@ -26,7 +26,10 @@ def trained() -> Run:
     whole = replace(Corpus(train, corpus.labels, test=test), source="/home/jo/secret/shop.csv?text=title")
     run = tw.train(whole, "label-matcher", callbacks=[lambda event: None])
     filtered = AppliedAugmentation(name="filter", settings={"run": "/home/jo/secret/f0"}, rows=-3)
-    return replace(run, augmentations=(filtered,))
+    secret = TrainingData(path="/home/jo/secret/labels.csv")
+    counts = {"rows_before": 9, "rows_after": 9, "labels_before": 10, "labels_after": 11}
+    added = LaterStep(kind="labels", run="/home/jo/secret/run", data=secret, **counts)
+    return replace(run, augmentations=(filtered,), later=(added,))
 
 
 @pytest.fixture
@@ -63,6 +66,7 @@ def test_no_path_of_this_machine_is_pushed(hub, trained, pushed, tmp_path):
     facts = json.loads(files["run.json"])
     assert facts["data"] == {"path": "shop.csv", "digest": trained.data.digest}
     assert facts["augment"][0]["settings"] == {"run": "f0"}
+    assert (facts["later"][0]["run"], facts["later"][0]["data"]["path"]) == ("run", "labels.csv")
     assert "| data | `shop.csv` |" in files["README.md"].decode()
     trained.save(tmp_path / "kept")
     assert read_facts(tmp_path / "kept").data.path == "/home/jo/secret/shop.csv?text=title"

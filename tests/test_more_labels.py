@@ -53,7 +53,10 @@ def test_a_run_folder_gets_labels_and_keeps_all_else(fused, labels_file, tmp_pat
     assert after.labels.ids.to_pylist() == [*before.labels.ids.to_pylist(), "s", "k"]
     assert after.labels.counts.tolist() == [*before.labels.counts.tolist(), 0, 0]
     assert after.predict(["submarine cables", "copper kettles"], k=1).names == [["submarine"], ["kettle"]]
+    (submarine,) = after.explain("submarine cables", "submarine", rows=0).labels
+    assert [(part.name, part.rank) for part in submarine.reasons.parts] == [("linear", None), ("twin", 1)]
     assert (after.calibration, after.tail) == (before.calibration, before.tail)
+    assert after.measured is None
     (step,) = json.loads((out / "run.json").read_text())["later"]
     assert (step["kind"], step["run"], step["data"]["path"]) == ("labels", str(fused), str(labels_file))
     assert (step["rows_before"], step["rows_after"]) == (80, 80)

@@ -94,6 +94,15 @@ def without_paths(run: Run) -> Run:
             applied.model_copy(update={"settings": without_folders(applied.settings)})
             for applied in run.augmentations
         ),
+        later=tuple(
+            step.model_copy(
+                update={
+                    "run": source_name(step.run),
+                    "data": step.data.model_copy(update={"path": source_name(step.data.path)}),
+                }
+            )
+            for step in run.later
+        ),
     )
 
 
