@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hub_stand_in import served
@@ -14,7 +15,9 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
 from tailwright.data import Corpus
 from tailwright.errors import InputError, MissingExtraError
+from tailwright.runs.hub import without_paths
 from tailwright.runs.run import AppliedAugmentation, LaterStep, Run, TrainingData, read_facts
+from tailwright.settings import Settings, setting
 
 constants = pytest.importorskip("huggingface_hub.constants")
 
@@ -70,6 +73,18 @@ def test_no_path_of_this_machine_is_pushed(hub, trained, pushed, tmp_path):
     assert "| data | `shop.csv` |" in files["README.md"].decode()
     trained.save(tmp_path / "kept")
     assert read_facts(tmp_path / "kept").data.path == "/home/jo/secret/shop.csv?text=title"
+
+
+@dataclass(frozen=True)
+class ReaderSettings(Settings):
+    encoder: str = setting("minilm", "what reads texts")
+
+
+def test_a_setting_that_is_a_path_is_pushed_without_its_folders(trained):
+    model = copy.copy(trained.model)
+    model.settings = ReaderSettings("/home/jo/bert")
+    assert without_paths(replace(trained, model=model)).model.settings == ReaderSettings("bert")
+    assert model.settings == ReaderSettings("/home/jo/bert")
 
 
 def test_a_repository_is_private_unless_told_otherwise(hub, trained, pushed):
@@ -132,6 +147,7 @@ def test_a_hub_that_has_gone_is_one_line(hub, trained, monkeypatch):
         ("hub:jo/none", "no repository jo/none on the hub, expected one that is public"),
         ("hub:jo/bert", "jo/bert on the hub has no manifest.json, expected a run that `push_to_hub` wrote"),
         ("hub:jo/bert@v9", "no revision v9 of jo/bert on the hub, expected a branch, a tag or a commit"),
+        ("hub:jo/a--b", "no repository can be called jo/a--b, expected a name that the hub takes"),
         ("hub:shop", "found 'hub:shop', expected hub:user/name or hub:user/name@revision"),
         ("hub:../../etc", "found 'hub:../../etc', expected hub:user/name"),
         ("hub:jo/shop@", "found 'hub:jo/shop@', expected hub:user/name"),
@@ -143,6 +159,13 @@ def test_what_is_no_run_on_the_hub_is_one_line(hub, address, line, capsys):
     (said,) = capsys.readouterr().err.splitlines()
     assert line in said
     assert hub.asked == []
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(hub, pushed, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(tmp_path / "file"))
+    with pytest.raises(InputError, match=r"hub/jo--shop@main: cannot be written \(Not a directory\)"):
+        tw.load("hub:jo/shop")
 
 
 def test_a_changed_file_on_the_hub_is_refused_as_in_any_folder(hub, pushed):

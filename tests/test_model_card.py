@@ -184,7 +184,7 @@ def test_no_name_breaks_the_card(name):
     assert shape(model_card(named([name, "b"], **facts))) == shape(model_card(named(["a", "b"], **harmless)))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.lists(st.text(max_size=LONGEST + 20), min_size=3, max_size=3))
 def test_whatever_labels_are_called_the_card_keeps_its_shape(names):
     assert shape(model_card(named(names))) == shape(model_card(named(["a", "b", "c"])))

@@ -14,8 +14,8 @@ LogTo = Annotated[
     list[str] | None,
     typer.Option(
         "--log-to",
-        metavar="tensorboard:DIR|mlflow[:EXPERIMENT]",
-        help="Where losses and metrics are logged besides RUN/log.jsonl; may be given several times.",
+        metavar="PLACE",
+        help="Log losses and metrics to tensorboard:DIR, mlflow or mlflow:EXPERIMENT; may be repeated.",
         show_default=False,
     ),
 ]

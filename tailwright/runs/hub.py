@@ -22,6 +22,7 @@ from tailwright.errors import InputError, quoted, require_extra
 from tailwright.pretrained.quiet import quiet_downloads
 from tailwright.runs.model_card import source_name, without_folders
 from tailwright.settings import settings_from
+from tailwright.store.errors import errors_of_writing
 from tailwright.store.manifest import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _downloaded(name: str, revision: str) -> Path:
     from huggingface_hub import hf_hub_download, snapshot_download
 
     place = cache_folder() / "hub" / f"{name.replace('/', '--')}@{quote(revision, safe='')}"
-    with _in_one_line(name, revision), quiet_downloads():
+    with errors_of_writing(place), _in_one_line(name, revision), quiet_downloads():
         # First, as it says which files there are, and whether this is a run at all.
         hf_hub_download(name, MANIFEST, revision=revision, local_dir=place)
         files = [MANIFEST, *read_manifest(place, "run").files]
@@ -112,7 +113,9 @@ def _in_one_line(name: str, revision: str) -> Iterator[None]:
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
         GatedRepoError,
         HfHubHTTPError,
+        HFValidationError,
         HTTPError,
+        LocalEntryNotFoundError,
         RemoteEntryNotFoundError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
@@ -134,6 +137,10 @@ def _in_one_line(name: str, revision: str) -> Iterator[None]:
     except HfHubHTTPError as error:
         answer = " ".join(str(error).split())
         raise InputError(f"the hub refuses {name}: {answer}") from error
-    except (HTTPError, OSError) as error:
+    except HFValidationError as error:
+        raise InputError(
+            f"no repository can be called {name}", expected="a name that the hub takes"
+        ) from error
+    except (HTTPError, LocalEntryNotFoundError, ConnectionError, TimeoutError) as error:
         expected = "access to the hub, or a run that was loaded from it before"
         raise InputError(f"{name}: the hub cannot be reached", expected=expected) from error

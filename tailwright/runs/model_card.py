@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +55,7 @@ def source_name(path: str) -> str:
     >>> [source_name(path) for path in ("/home/jo/a.csv?labels=b/c", "C:/jo/shop", "demo:500", "")]
     ['a.csv', 'shop', 'demo:500', '']
     """
-    return PurePosixPath(PureWindowsPath(path.partition("?")[0]).name).name
+    return PureWindowsPath(path.partition("?")[0]).name  # which knows both kinds of slashes
 
 
 def without_folders(value: Any) -> Any:
