@@ -3,6 +3,7 @@
 Each run names its best labels for a text. A label's score is the sum over the runs that name it, which is how
 papers combine several trainings of one model. Scores must be on one scale for that: they are made
 probabilities first (`tailwright.runs.probability`). Those of models that give none are added as they are.
+Rankings and metrics have the sums; `predict` shows the mean of probabilities, which is one too.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from tailwright.runs.label_choice import Labels, allowed_labels
 from tailwright.runs.predictions import Predictions
 from tailwright.runs.tail import Ranks, Tail, require_probabilities, tail_value
 
-Texts = str | Sequence[str] | pa.Array | pa.ChunkedArray
+Texts: TypeAlias = str | Sequence[str] | pa.Array | pa.ChunkedArray
 
 
 @dataclass(frozen=True, eq=False)
