@@ -114,10 +114,7 @@ class Ensemble:
         abstain: float | None = None,
     ) -> Predictions:
         """The k best labels of each text, or of the one text; arguments as in `Run.predict`."""
-        request = Request.of(
-            self, k=k, tail=tail, threshold=threshold, only=only, without=without, abstain=abstain
-        )
-        return request.answer(self, texts)
+        return Request.of(self, k, tail, threshold, only, without, abstain).answer(self, texts)
 
     def _sums(
         self,
