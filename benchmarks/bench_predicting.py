@@ -2,9 +2,9 @@
 
 usage: bench_predicting.py [ROWS]
 
-A `linear` of one tree, trained on the checks' tiny corpus, labels a made csv file. Each figure is of a process
-of its own: reading alone (both passes), and `tailwright predict --out` to csv and to Parquet. Peak memory is
-that above what the process held once the run was loaded. Prints JSON.
+A `linear` of one tree, trained on the checks' tiny corpus, labels a made csv file. Each figure is that of a
+process of its own: reading alone (both passes), and `tailwright predict --out` to csv and to Parquet. Peak
+memory is that above what the process held after it had labelled a small file. Prints JSON.
 """
 
 from __future__ import annotations

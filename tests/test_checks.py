@@ -312,6 +312,16 @@ class Forgets(Popularity):
         self.frequencies = self.frequencies + 1
 
 
+class KnowsBlankTexts(Popularity):
+    def knows(self, texts):
+        return np.ones(len(texts), dtype=bool)
+
+
+class KnowsNothing(Popularity):
+    def knows(self, texts):
+        return np.zeros(len(texts), dtype=bool)
+
+
 class ClaimsToReadTexts(Popularity):
     card = ModelCard("popularity", "x", ("texts", "targets"))
 
@@ -332,6 +342,8 @@ class ClaimsToReadTexts(Popularity):
         (NoMask, "ignored pairs make no difference"),
         (Backwards, "not sorted by score"),
         (Forgets, "saved and loaded"),
+        (KnowsBlankTexts, "it knows something of a blank text"),
+        (KnowsNothing, "it knows nothing of a text that it learnt from"),
         (ClaimsToReadTexts, "popularity has"),
     ],
 )

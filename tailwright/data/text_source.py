@@ -49,8 +49,8 @@ class TextBlock(NamedTuple):
     @staticmethod
     def of(columns: FileColumns) -> TextBlock:
         """The texts and ids of rows; the id of a row without one is empty."""
-        has_ids = columns.fields.id is not None and columns.ids is None
-        return TextBlock(columns.texts, no_strings(len(columns.texts)) if has_ids else columns.ids)
+        all_empty = columns.fields.id is not None and columns.ids is None
+        return TextBlock(columns.texts, no_strings(len(columns.texts)) if all_empty else columns.ids)
 
 
 class TextSource(NamedTuple):

@@ -3,6 +3,7 @@
 Each run names its best labels for a text. A label's score is the sum over the runs that name it, which is how
 papers combine several trainings of one model. Scores must be on one scale for that: they are made
 probabilities first (`tailwright.runs.probability`). Those of models that give none are added as they are.
+Rankings and metrics have the sums; `predict` shows the mean of probabilities, which is one too.
 """
 
 from __future__ import annotations
@@ -113,10 +114,7 @@ class Ensemble:
         abstain: float | None = None,
     ) -> Predictions:
         """The k best labels of each text, or of the one text; arguments as in `Run.predict`."""
-        request = Request.of(
-            self, k=k, tail=tail, threshold=threshold, only=only, without=without, abstain=abstain
-        )
-        return request.answer(self, texts)
+        return Request.of(self, k, tail, threshold, only, without, abstain).answer(self, texts)
 
     def _sums(
         self,

@@ -37,13 +37,12 @@ class Request:
     @staticmethod
     def of(
         run: Ranks,
-        *,
-        k: int = 5,
-        tail: Tail = 0.0,
-        threshold: float | None = None,
-        only: Labels | None = None,
-        without: Labels | None = None,
-        abstain: float | None = None,
+        k: int,
+        tail: Tail,
+        threshold: float | None,
+        only: Labels | None,
+        without: Labels | None,
+        abstain: float | None,
     ) -> Request:
         """The request as `Run.predict` takes it; what the run cannot answer is an InputError."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:

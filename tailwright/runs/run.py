@@ -270,10 +270,7 @@ class Run:
 
         >>> run.predict("red shoes", k=3, threshold=0.2, without=["sale"])          # doctest: +SKIP
         """
-        request = Request.of(
-            self, k=k, tail=tail, threshold=threshold, only=only, without=without, abstain=abstain
-        )
-        return request.answer(self, texts)
+        return Request.of(self, k, tail, threshold, only, without, abstain).answer(self, texts)
 
     def with_labels(self, labels: LabelSpace, *, source: str = "") -> Run:
         """The run with more labels, which are found by their texts; nothing is trained.
