@@ -92,7 +92,7 @@ class Linear(Model):
 
         def tree_of(number: int) -> Forest:
             tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
-            return self._trained(number, tree, train, matrix, seed)
+            return self._tree(number, tree, train, matrix, seed)
 
         self.forest = self._forest(tree_of, len(corpus.labels), work)
 
@@ -115,7 +115,7 @@ class Linear(Model):
             tree, levels = known[number]
             grown = with_more_labels(tree, np.setdiff1d(labels, tree.labels), vectors)
             solved = [[node.with_features_at(places) for node in level] for level in levels]
-            return self._trained(number, grown, train, matrix, seed, solved, is_new)
+            return self._tree(number, grown, train, matrix, seed, solved, is_new)
 
         self.forest = self._forest(tree_of, len(later.corpus.labels), work)
 
@@ -148,7 +148,7 @@ class Linear(Model):
             forests.append(Forest.load(open_folder(finished, kind="tree"), labels, columns))
         return Forest.together(forests)
 
-    def _trained(
+    def _tree(
         self,
         number: int,
         tree: LabelTree,
