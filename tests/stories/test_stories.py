@@ -102,5 +102,5 @@ def test_a_story_has_fewer_than_ten_commands_and_its_guide_shows_them(story):
     assert 0 < len(lines) < 10
     page = (DOCS / f"howto-{story.stem}.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    shown = [line for block in blocks for line in block.replace("\\\n    ", "").splitlines()]
+    shown = [line for block in blocks for line in block.splitlines()]
     assert [line for line in shown if line in lines] == lines
