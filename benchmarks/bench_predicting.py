@@ -47,7 +47,8 @@ def measured(way: str, run: str, source: str, out: str) -> dict[str, float]:
 
 def label(way: str, run: str, source: str, out: str) -> None:
     if way != "reading":
-        if command(["predict", run, "--input", source, "--out", out, "--quiet", "--json", "--threads", "1"]):
+        options = ["--overwrite", "--quiet", "--json", "--threads", "1"]
+        if command(["predict", run, "--input", source, "--out", out, *options]):
             sys.exit("predict failed")
         return
     with text_source(source) as texts:
@@ -72,7 +73,7 @@ def main() -> None:
             for count in (rows, 4 * rows):
                 source = folder / f"{count}.csv"
                 write_rows(source, count)
-                out = folder / f"{count}.{way}"
+                out = folder / f"labelled-{count}.{way}"
                 found[count] = in_a_process(way, str(folder / "run"), str(source), str(out))
             few, many = found.values()
             result[way] = {
