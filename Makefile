@@ -17,7 +17,12 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## install everything and run the demo
 	$(BIN)/tailwright demo
 
-test: $(STAMP) lint types ## install everything, lint, check types, run the tests
+# Types are checked beside the tests, as they keep one core busy alone for a minute.
+test: $(STAMP) lint ## install everything, lint, check types, run the tests
+	$(MAKE) --no-print-directory --jobs 2 types tests
+
+.PHONY: tests
+tests: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 check: $(STAMP) lint types ## lint, types and the quick tests of what changed, in about a minute
