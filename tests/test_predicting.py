@@ -53,7 +53,7 @@ rankings = st.lists(
 chosen = st.none() | st.sets(st.integers(0, LABELS - 1), min_size=1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(rankings, chosen, chosen, st.integers(1, 4))
 def test_chosen_labels_are_ranked_as_in_the_whole_ranking_without_the_others(told, only, without, k):
     allowed = (set(range(LABELS)) if only is None else only) - (without or set())

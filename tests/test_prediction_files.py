@@ -58,7 +58,7 @@ def one(ids: list[str], row: list[str]) -> tuple[LabelSpace, list[Labelled]]:
 
 
 @pytest.mark.parametrize("name", ["said.csv", "said.tsv.zst", "said.jsonl", "said.parquet"])
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(written=labelled())
 @example(written=one(["a|b", "c,d", "e"], ["c,d"]))
 @example(written=one(["1", "x"], ["1"]))

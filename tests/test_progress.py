@@ -55,3 +55,13 @@ def test_work_that_is_done_at_once_says_nothing(capsys, shown):
     with progress.progress("matching", 3) as advance:
         advance(3)
     assert capsys.readouterr() == ("", "")
+
+
+def test_parts_of_work_with_a_bar_of_its_own_are_silent(capsys, shown, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_WORTH_A_LINE", 0.0)
+    with progress.progress("predicting", 3) as advance:
+        with progress.silent(), progress.progress("twin", 3) as own:
+            own(3)
+        advance(3)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(" 3 rows")[0] for line in lines] == ["predicting:"]
