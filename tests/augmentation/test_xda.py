@@ -199,6 +199,7 @@ def test_asking_for_it_loads_no_language_model_library():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_killed_while_it_fills_it_goes_on_to_the_same_rows(folder, tmp_path, monkeypatch):
     tw.write(tiny_corpus(), tmp_path / "data", format="jsonl")
     settings = {**Xda.quick, "generator": folder, "max_rows": 40, "shard_rows": 2, "batch_tokens": 1}

@@ -180,6 +180,7 @@ def test_notes_that_a_killed_process_left_half_written_are_removed(tiny_bert, tm
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_killed_twice_the_file_is_finished_and_the_same(tmp_path):
     name = str(save_tiny(tmp_path / "bert", "bert"))
 

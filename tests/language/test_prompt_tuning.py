@@ -41,6 +41,7 @@ def test_what_is_finished_is_loaded_and_not_learnt_again(folder, monkeypatch, tm
             tiny.tuned(folder, **other)
 
 
+@pytest.mark.slow
 def test_killed_while_it_learns_it_ends_with_the_same_prompt(folder, tmp_path):
     def environment(place: str) -> dict[str, str]:
         return {"TAILWRIGHT_CACHE": str(tmp_path / place), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -44,6 +44,7 @@ def test_weights_follow_the_seed():
     assert digest(made(0)) != digest(made(1))
 
 
+@pytest.mark.slow
 def test_another_process_makes_the_same_vocabulary_and_weights(tmp_path):
     (tmp_path / "makes.py").write_text(
         "import test_scratch as t; g = t.made();print(t.digest(g), g.tokenizer.backend_tokenizer.to_str())"

@@ -200,7 +200,7 @@ write(load_causal(Path(sys.argv[1]), separator=None, lower_case=True), MANY, str
 """
 
 
-@pytest.mark.parametrize("strategy", ["beam", "sampling"])
+@pytest.mark.parametrize("strategy", ["beam", pytest.param("sampling", marks=pytest.mark.slow)])
 def test_a_killed_run_goes_on_where_it_was(
     generator: Generator, tiny_llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:

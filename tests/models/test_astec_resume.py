@@ -48,6 +48,7 @@ def phase_of(folder: Path) -> int:
         return -1
 
 
+@pytest.mark.slow
 def test_killed_in_two_phases_it_ends_with_the_same_weights(tmp_path):
     undisturbed = start_script(tiny_astec.__file__, tmp_path / "undisturbed", **THREADS)
     wanted, _ = undisturbed.communicate()

@@ -40,8 +40,10 @@ SMALL = {
 
 @pytest.mark.parametrize(
     "form",
-    [{"tree": "flat"}, {"tree": "tree", "max_leaf": 3, "beam": 2}],
-    ids=["flat", "tree"],
+    [
+        pytest.param({"tree": "flat"}, id="flat"),
+        pytest.param({"tree": "tree", "max_leaf": 3, "beam": 2}, id="tree", marks=pytest.mark.slow),
+    ],
 )
 def test_it_passes_the_checks(form):
     check_model("attentionxml", {**SMALL, **form})

@@ -394,6 +394,7 @@ def test_counts_that_cannot_be_are_one_line(both, tmp_path, counts):
         damaged.load(open_folder(saved(damaged, tmp_path / "model"), kind="model"), 11)
 
 
+@pytest.mark.slow
 def test_a_part_that_was_finished_before_a_kill_is_not_trained_again(tmp_path):
     corpus, data = toy_corpus(400), toy_rows(400, 450)
     expected = fitted(TOYS, corpus, {"held_out": 0.25}).predict(data.texts, 6)
@@ -415,7 +416,7 @@ def test_a_part_that_was_finished_before_a_kill_is_not_trained_again(tmp_path):
     assert [name for name, _ in Toy.fits] == ["knows-frequent", "knows-rare"]
 
 
-@pytest.mark.parametrize("stop", [1, 4, 7])
+@pytest.mark.parametrize("stop", [1, 4, pytest.param(7, marks=pytest.mark.slow)])
 def test_linear_and_twin_killed_in_twin_end_with_the_same_predictions(both, tmp_path, monkeypatch, stop):
     corpus = tiny_corpus(rows=200)
     checkpoint, done = Workplace.checkpoint, []

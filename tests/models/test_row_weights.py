@@ -82,7 +82,7 @@ def test_a_training_with_rows_of_weight_0_is_one_without_them(
     assert _files(tmp_path / "0") == _files(tmp_path / "1")
 
 
-@pytest.mark.parametrize("model", ["twin", "astec"])
+@pytest.mark.parametrize("model", ["twin", pytest.param("astec", marks=pytest.mark.slow)])
 def test_mixed_batches_with_rows_of_weight_0_are_those_without_them(model: str) -> None:
     small: dict[str, Any] = {"width": 8}
     phases = ("",) if model == "twin" else ("surrogate.", "extreme.", "rerank.")

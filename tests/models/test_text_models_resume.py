@@ -61,6 +61,7 @@ def test_killed_in_the_training_of_each_they_end_with_the_same_weights(tmp_path,
     }
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_loss_curve_of_one_with_the_same_batch(tmp_path, tiny_reader):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -49,6 +49,7 @@ def test_a_mixup_is_a_contender_where_the_model_has_its_mix_point():
     assert methods == {"attentionxml": mixups - {"tmix"}, "roberta": mixups - {"tailmix"}, "linear": set()}
 
 
+@pytest.mark.slow
 def test_mixups_are_tried_and_ranked(small_start):
     tried = [Contender("tailmix"), Contender("wordmix")]
     advice = advise(tiny_corpus(80), "attentionxml", budget=1e9, contenders=tried)

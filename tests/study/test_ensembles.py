@@ -54,6 +54,7 @@ def test_ensembles_come_after_their_members_and_survive_being_written_down(place
     assert [member.augmentation for member in cells[2].ensemble] == ["none", "gandalf"]
 
 
+@pytest.mark.slow
 def test_an_ensemble_whose_members_are_not_finished_says_which(place, tmp_path):
     study = prepared(plan_of(place, PLAN), tmp_path / "study")
     ran = run_study(study, only="both", shown=False)

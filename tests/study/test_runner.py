@@ -147,6 +147,7 @@ def test_a_plan_needs_a_folder(place, capsys):
     assert "somewhere" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_study_killed_at_random_moments_gives_the_same(place, tmp_path):
     # In shares of what the undisturbed study took, so that kills find cells in all states on any machine.
     moments = stream(0, "kills").uniform(0.3, 0.8, size=KILLS) * float((place / "seconds.txt").read_text())
@@ -171,6 +172,7 @@ def test_a_study_killed_at_random_moments_gives_the_same(place, tmp_path):
     assert rankings(tmp_path / "s") == rankings(place / "whole")
 
 
+@pytest.mark.slow
 def test_two_studies_work_on_one_folder_without_collision(place, tmp_path):
     both = [
         subprocess.Popen(

@@ -45,7 +45,7 @@ SMALL |= dict.fromkeys(ON_AN_ENCODER, ENCODED)
 SETTING = re.compile(r"^([a-z_]+|\"[^\"]+\") = ")
 
 
-LONG = {"gandalf"}  # seven models with eight augmentations: half a minute
+LONG = {"gandalf", "mixups", "xda"}  # up to seven models with eight augmentations: half a minute
 
 
 def every_study(check):
@@ -160,6 +160,7 @@ def test_a_study_over_data_that_is_nowhere_names_the_variable(monkeypatch):
         read_plan(ROOT / "studies" / "label-texts.toml")
 
 
+@pytest.mark.slow
 def test_the_demo_study_runs_by_the_real_command(tmp_path, capsys):
     from tailwright.cli import run
 

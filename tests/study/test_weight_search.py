@@ -93,6 +93,7 @@ def check_outcome(cell: Cell, outcome: Outcome, exam: Exam) -> None:
     assert outcome.metrics == tw.evaluate(runs[best], exam.test)
 
 
+@pytest.mark.slow
 def test_a_study_by_the_real_command_keeps_rows_of_one_making_for_all_weights(tmp_path: Path) -> None:
     cells(tmp_path)
     done = study(tmp_path / "plan.toml", tmp_path / "study", "-q", "--only", "*/ popularity /*")
