@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -186,6 +187,16 @@ def test_the_explorer_shows_first_labels_without_excluded_pairs(study):
     assert [names[label] for label in cell["top"][:SHOWN]] == [every[label] for label in first]
     assert len(shown["cells"]) == 6
     assert all(len(cell["top"]) == TEST_ROWS * SHOWN for cell in shown["cells"])
+
+
+def test_the_explorer_knows_rows_by_the_ids_of_the_user(study):
+    outcomes, exams = study
+    ((name, exam),) = exams.items()
+    ids = arrow_strings([f"sku-{row}" if row else "" for row in range(TEST_ROWS)])
+    with_ids = replace(exam, corpus=replace(exam.corpus, test=replace(exam.test, ids=ids)))
+    (shown,) = explorer_section(outcomes, {name: with_ids}).scripts["explorer-data"]
+    assert "id" not in shown["rows"][0]
+    assert [row["id"] for row in shown["rows"][1:]] == ids.to_pylist()[1:]
 
 
 def test_many_test_rows_are_sampled_and_the_page_says_so(study, monkeypatch):

@@ -55,6 +55,7 @@ def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int) -> dict[st
     place[used] = np.arange(len(used))
     names = [short(name, _NAME_LIMIT) for name in exam.labels.names.take(used).to_pylist()]
     texts = [short(text, _TEXT_LIMIT) for text in test.texts.take(rows).to_pylist()]
+    ids = test.ids.take(rows).to_pylist() if test.ids is not None else [""] * len(rows)
     true_labels = np.split(place[truth.indices], truth.indptr[1:-1])
     alike = sum(at[:2] == next(iter(cells))[:2] for at in cells)
     several_shares = len({share for share, _, _ in cells}) > 1
@@ -63,7 +64,10 @@ def _dataset(exam: Exam, cells: Mapping[Place, Outcome], budget: int) -> dict[st
         "name": exam.name,
         "all": len(test),
         "labels": list(zip(names, exam.labels.counts[used].tolist(), strict=True)),
-        "rows": [{"text": t, "truth": ids.tolist()} for t, ids in zip(texts, true_labels, strict=True)],
+        "rows": [
+            {**({"id": key} if key else {}), "text": text, "truth": labels.tolist()}
+            for key, text, labels in zip(ids, texts, true_labels, strict=True)
+        ],
         "cells": [{"name": n, "top": place[c].ravel().tolist()} for n, c in zip(titles, cuts, strict=True)],
         # The cells of one system on the most rows: by_place has put these first.
         "shown": list(range(min(_FIRST_SHOWN, max(alike, 2)))),

@@ -23,8 +23,8 @@
 
   function open() {
     set = data[which.value];
-    set.folded ??= set.rows.map(({ text, truth }) =>
-      [text, ...truth.map((label) => set.labels[label][0])].join(" ").toLowerCase());
+    set.folded ??= set.rows.map(({ id, text, truth }) =>
+      [id ?? "", text, ...truth.map((label) => set.labels[label][0])].join(" ").toLowerCase());
     chosen = new Set(set.shown);
     cells.querySelector("ul").replaceChildren(...set.cells.map(({ name }, place) => {
       const tick = element("input");
@@ -73,7 +73,7 @@
   }
 
   function card(row) {
-    const { text, truth } = set.rows[row];
+    const { id, text, truth } = set.rows[row];
     const places = [...chosen].sort((a, b) => a - b);
     const sides = places.map((cell) => element("div", "",
       element("h4", "", set.cells[cell].name),
@@ -81,7 +81,7 @@
         element("li", isRight(row, label) ? "right" : "", ...named(label))))));
     const right = truth.flatMap((label, place) => [place ? "; " : "", ...named(label)]);
     return element("article", "example",
-      element("h3", "", text),
+      element("h3", "", id ? `${id}: ${text}` : text),
       element("p", "truth", "Right: ", ...(right.length ? right : ["no label"])),
       element("div", "sides", ...sides));
   }
