@@ -1,6 +1,12 @@
 """Callbacks: what is told of a training while it goes on.
 
-    tailwright.train(corpus, "linear", callbacks=[print, TensorBoard("logs")])
+    >>> import tailwright as tw
+    >>> told = []
+    >>> rows = ["red shoes", "wool hat"], [["shoes"], ["hats"]]
+    >>> run = tw.train(*rows, model="popularity", callbacks=[told.append])
+    >>> [event["event"] for event in told][:2]
+    ['training', 'start']
+    >>> tw.train("shop.csv", callbacks=[print, TensorBoard("logs")])    # doctest: +SKIP
 
 A callback is a function of one event, which is a dict. `event` says what happened and `time` when, in seconds
 since 1970; the rest depends on the event:

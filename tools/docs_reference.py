@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tailwright.augmentation import augmenters
-from tailwright.cli import app, data
+from tailwright.cli import GROUPS, app
 from tailwright.models import models
 
 
@@ -27,7 +27,8 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def commands() -> str:
     """Every command with its help."""
     registered = [("tailwright", command) for command in app.registered_commands]
-    registered += [("tailwright data", command) for command in data.registered_commands]
+    for name, group in GROUPS.items():
+        registered += [(f"tailwright {name}", command) for command in group.registered_commands]
     return "\n".join(
         f"## {group} {command.name}\n\n{textwrap.dedent(4 * ' ' + (command.callback.__doc__ or ''))}"
         for group, command in registered

@@ -100,7 +100,7 @@ def test_augmentation_conversion_and_inspection_keep_all_rows_of_a_table(shop, t
     assert len(read(tmp_path / "a").train.originals()) == 10
     assert run(["data", "convert", str(shop), str(tmp_path / "c"), *COLUMNS]) == 0
     printed = capsys.readouterr()
-    assert printed.err == SAID
+    assert printed.err == f"{SAID}next: tailwright data inspect {tmp_path / 'c'}\n"
     assert "train 10 rows" in printed.out
     assert run(["data", "inspect", str(shop), *COLUMNS, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["splits"].keys() == {"train"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from format_samples import assert_refused, label_lists, put
 
-from tailwright.data.read import read, read_texts
+from tailwright.data.read import read
+from tailwright.data.text_source import text_source
 from tailwright.errors import InputError
 
 BARE = "a red hat;hats|red\ntwo blue shoes;shoes\na felt hat, grey;hats\n"
@@ -54,9 +55,11 @@ def test_a_table_that_may_have_a_header_asks_for_columns(tmp_path, content):
 
 
 def test_texts_to_be_labelled_need_no_header_either(tmp_path):
-    found = read_texts(put(tmp_path / "new.csv", "7,a red hat\n8,a shoe\n"), text="2", id="1")
-    assert found.texts.to_pylist() == ["a red hat", "a shoe"]
-    assert found.ids.to_pylist() == ["7", "8"]
+    path = put(tmp_path / "new.csv", "7,a red hat\n8,a shoe\n")
+    with text_source(path, text="2", id="1") as found:
+        (block,) = found.blocks()
+    assert block.texts.to_pylist() == ["a red hat", "a shoe"]
+    assert block.ids.to_pylist() == ["7", "8"]
     assert found.notes == ("no header, so columns go by number and the first row is data; text = 2; id = 1",)
 
 

@@ -23,7 +23,9 @@ from tailwright.heads.candidate_head import CandidateLists, candidate_loss
 from tailwright.heads.cluster_head import cluster_loss
 from tailwright.heads.shortlist import label_centroids
 from tailwright.labels import GraphSettings
+from tailwright.labels.shared import shared_tree
 from tailwright.labels.surrogate_clusters import label_vectors
+from tailwright.labels.tree import TreeShape
 from tailwright.labels.vectors import pifa
 from tailwright.models import models
 from tailwright.models.linear import LOSSES, Linear, LinearSettings
@@ -142,9 +144,10 @@ def test_linear_solves_the_same_problem_for_weight_2_and_for_a_row_twice(loss: s
     assert np.allclose(vectors["weight 2"].toarray(), vectors["twice"].toarray(), atol=1e-6)
     assert not np.allclose(vectors["weight 1"].toarray(), vectors["twice"].toarray(), atol=1e-3)
     labels = np.arange(10, dtype=np.int32)
+    tree = shared_tree(vectors["twice"][labels], labels, TreeShape(depth, 2, 3), seed=0, threads=1)
     scores = {}
     for name, (train, rows) in sources.items():
-        forest = Linear(settings)._tree(0, train, rows, vectors["twice"][labels], labels, seed=0)
+        forest = Linear(settings)._tree(0, tree, train, rows, seed=0)
         top = forest.search(matrix, 10, beam=10, loss=LOSSES[loss])
         scores[name] = np.take_along_axis(top.scores, np.argsort(top.ids, axis=1), axis=1)
     assert np.allclose(scores["weight 2"], scores["twice"], atol=1e-3)
