@@ -149,7 +149,7 @@ def test_nothing_to_refine_is_one_line(tiny, tmp_path, capsys, command):
 def test_augment_without_a_method_is_one_line(tiny, tmp_path, capsys):
     assert run(["augment", str(tiny), "--out", str(tmp_path / "out")]) == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert "found no --method, expected one of `tailwright augmenters`" in said
+    assert "found no --augment, expected one of `tailwright augmenters`" in said
 
 
 def test_a_forecast_leaves_out_what_adds_no_rows(tiny, capsys):
