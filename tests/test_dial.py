@@ -21,9 +21,9 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import models
 from tailwright.runs import Ensemble, Run
+from tailwright.runs.facts import TailAdvice
 from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
 from tailwright.runs.probability import Calibration, calibrated, probabilities_of
-from tailwright.runs.run import TailAdvice
 from tailwright.runs.tail import depth_for, reordered, tail_weights
 from tailwright.runs.trade import MOST_LOST, TRIED, trade, trade_of
 
@@ -258,7 +258,8 @@ def test_an_older_run_json_without_both_still_loads(tmp_path):
     assert (run.tail, run.calibration) == (None, None)
     replace(run, calibration=Calibration(**fixed_facts)).save(tmp_path / "new")
     assert json.loads((tmp_path / "new" / "run.json").read_text())["calibration"] == fixed_facts
-    from tailwright.runs.run import RunFacts, read_facts
+    from tailwright.runs.facts import RunFacts
+    from tailwright.runs.run import read_facts
 
     facts = read_facts(tmp_path / "new").model_dump()
     del facts["tail"], facts["calibration"]

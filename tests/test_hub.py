@@ -15,8 +15,9 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
 from tailwright.data import Corpus
 from tailwright.errors import InputError, MissingExtraError
+from tailwright.runs.facts import AppliedAugmentation, LaterStep, TrainingData
 from tailwright.runs.hub import without_paths
-from tailwright.runs.run import AppliedAugmentation, LaterStep, Run, TrainingData, read_facts
+from tailwright.runs.run import Run, read_facts
 from tailwright.settings import Settings, setting
 
 constants = pytest.importorskip("huggingface_hub.constants")

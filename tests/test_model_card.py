@@ -18,8 +18,9 @@ from tailwright.data import Corpus, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
 from tailwright.models.label_matcher import LabelMatcher
+from tailwright.runs.facts import AppliedAugmentation, TailAdvice, TrainingData
 from tailwright.runs.model_card import LONGEST, model_card
-from tailwright.runs.run import AppliedAugmentation, Run, TailAdvice, TrainingData
+from tailwright.runs.run import Run
 
 SOURCE = "/home/jo/secret/shop.csv?text=title"
 

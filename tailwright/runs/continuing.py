@@ -22,7 +22,8 @@ from tailwright.data.read import read
 from tailwright.data.relabelling import matched_columns, over_labels, together
 from tailwright.errors import InputError
 from tailwright.models import LaterRows, Model, models
-from tailwright.runs.run import LaterStep, Run, TrainingData
+from tailwright.runs.facts import LaterStep, TrainingData
+from tailwright.runs.run import Run
 from tailwright.runs.training import train
 from tailwright.training.workplace import Workplace
 

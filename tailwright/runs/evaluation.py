@@ -17,8 +17,9 @@ from tailwright.evaluation.reliability import calibration_errors
 from tailwright.labels import PROPENSITY_PRESETS, Propensity, head_torso_tail
 from tailwright.models import HeldOut
 from tailwright.runs.ensemble import Ensemble
+from tailwright.runs.facts import Measurement
 from tailwright.runs.judged_rows import rows_to_judge
-from tailwright.runs.run import Measurement, Run
+from tailwright.runs.run import Run
 from tailwright.runs.tail import Tail
 
 if TYPE_CHECKING:

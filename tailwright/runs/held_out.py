@@ -10,8 +10,8 @@ import numpy as np
 
 from tailwright.data.corpus import Corpus
 from tailwright.models import HeldOut, Model
+from tailwright.runs.facts import TailAdvice
 from tailwright.runs.probability import Calibration, calibrated, probabilities_of
-from tailwright.runs.run import TailAdvice
 from tailwright.runs.tail import depth_for, tail_weights
 from tailwright.runs.trade import trade_of
 from tailwright.streams import stream

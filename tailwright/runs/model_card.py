@@ -18,7 +18,8 @@ from tailwright.augmentation import augmenters
 from tailwright.labels.frequency import TailThresholds
 
 if TYPE_CHECKING:
-    from tailwright.runs.run import AppliedAugmentation, Run
+    from tailwright.runs.facts import AppliedAugmentation
+    from tailwright.runs.run import Run
 
 SHOWN = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "R@10", "ECE@5")
 FREQUENT = 5  # labels that are shown

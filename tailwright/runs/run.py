@@ -18,11 +18,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from scipy import sparse
 
 from tailwright import __version__
@@ -33,6 +32,14 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.runs.explaining import Explanation, explain
+from tailwright.runs.facts import (
+    AppliedAugmentation,
+    LaterStep,
+    Measurement,
+    RunFacts,
+    TailAdvice,
+    TrainingData,
+)
 from tailwright.runs.hub import folder_of, push
 from tailwright.runs.label_choice import Ask, Labels, top_among
 from tailwright.runs.model_card import model_card
@@ -52,96 +59,6 @@ def library_versions() -> dict[str, str]:
     installed = {name: importlib.util.find_spec(name) for name in _LIBRARIES}
     libraries = {name: metadata.version(name) for name, spec in installed.items() if spec is not None}
     return {"tailwright": __version__, "python": platform.python_version(), **libraries}
-
-
-class _Facts(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class AppliedAugmentation(_Facts):
-    """An augmentation that a run was trained with: its settings, and how many rows it added.
-
-    `rows` is negative for a method that dropped rows of others.
-    """
-
-    name: str
-    settings: dict[str, Any] = {}
-    rows: int = 0
-
-
-class TrainingData(_Facts):
-    """What a run was trained on: where it was read from, empty if unknown, and the corpus's digest."""
-
-    path: str = ""
-    digest: str = ""
-
-
-class TailAdvice(_Facts):
-    """The `--tail` that gave the most on held-out rows, and what it gave there, in points of percent.
-
-    The most PSP@5 for at most a point of P@1, one standard error included.
-    """
-
-    tail: float = Field(ge=0, le=1)
-    rows: int = Field(ge=0)
-    p1: float  # how far P@1 changes
-    psp5: float
-
-    def __str__(self) -> str:
-        """In words: `--tail 0.3 (held-out rows: PSP@5 +4.1, P@1 -0.9)`."""
-        return f"--tail {self.tail:g} (held-out rows: PSP@5 {self.psp5:+.1f}, P@1 {self.p1:+.1f})"
-
-
-class Measurement(_Facts):
-    """How good a run was before it was saved: all metrics in percent, and which rows they are of."""
-
-    of: Literal["test", "held-out"]
-    rows: int = Field(ge=1)
-    metrics: dict[str, int | float]
-    slices: dict[str, dict[str, int | float]]
-    seconds: float = Field(ge=0)  # that it took
-
-    def evaluated(self) -> dict[str, Any]:
-        """The metrics and slices as `evaluate` gives them."""
-        return {**self.metrics, "slices": self.slices}
-
-
-class LaterStep(_Facts):
-    """What came to a run after it was trained: labels by their texts, or rows that it learnt from too.
-
-    `run` is the folder of the run as it was before, and `data` what came; empty if unknown.
-    """
-
-    kind: Literal["labels", "rows"]
-    run: str
-    data: TrainingData
-    rows_before: int = Field(ge=0)
-    rows_after: int = Field(ge=0)
-    labels_before: int = Field(ge=0)
-    labels_after: int = Field(ge=0)
-
-
-class RunFacts(_Facts):
-    """The whole of `run.json`.
-
-    `train_rows` are original rows, `fraction` their share of the training rows that were read. Where rows
-    were held out, `calibration` is how scores become probabilities, and `tail` what they recommend.
-    `measured` is None where nobody asked for it, or where there were no rows for it. `data` is what the run
-    was trained on first, `later` what came afterwards.
-    """
-
-    model: str
-    settings: dict[str, Any]
-    augment: list[AppliedAugmentation]
-    seed: int = Field(ge=0)
-    train_rows: int = Field(ge=0)
-    fraction: float = Field(gt=0, le=1)
-    data: TrainingData
-    versions: dict[str, str]
-    calibration: Calibration | None = None
-    tail: TailAdvice | None = None
-    measured: Measurement | None = None
-    later: list[LaterStep] = []
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from tailwright.evaluation import TopK
 from tailwright.evaluation.row_parts import row_parts
 from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import ranked
-from tailwright.runs.run import Run, TailAdvice
+from tailwright.runs.facts import TailAdvice
+from tailwright.runs.run import Run
 from tailwright.runs.tail import check_dial, depth_for, reordered, tail_weights
 
 SHOWN = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)

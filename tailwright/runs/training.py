@@ -33,8 +33,9 @@ from tailwright.runs.asked import corpus_and_choice
 from tailwright.runs.augmenting import augment as changed_rows
 from tailwright.runs.augmenting import check_methods
 from tailwright.runs.evaluation import measurement
+from tailwright.runs.facts import AppliedAugmentation, TrainingData
 from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
-from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
+from tailwright.runs.run import Run
 from tailwright.runs.scoring import F0
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing

@@ -13,7 +13,8 @@ from tailwright.errors import InputError
 from tailwright.evaluation import TopK
 from tailwright.evaluation.metrics import sliced_metrics
 from tailwright.labels import head_torso_tail
-from tailwright.runs.run import AppliedAugmentation, Run, TrainingData
+from tailwright.runs.facts import AppliedAugmentation, TrainingData
+from tailwright.runs.run import Run
 from tailwright.study.quality.figures import quality_of
 
 LETTERS = "xyz"
