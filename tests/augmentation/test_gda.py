@@ -281,6 +281,7 @@ def wait_at_most(seconds: float) -> Iterator[None]:
     pytest.fail("never got there")
 
 
+@pytest.mark.slow
 def test_killed_in_tuning_and_in_writing_it_goes_on_to_the_same_rows(files, tmp_path, monkeypatch):
     slow = {"epochs": 30, "checkpoint_seconds": 0, "held_out": 0, "max_rows": 40, "shard_rows": 2}
     cache, work = tmp_path / "killed", tmp_path / "killed" / "work"

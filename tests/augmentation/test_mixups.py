@@ -302,6 +302,7 @@ def test_a_mixup_that_begins_too_late_is_one_line(tmp_path):
         curve("attentionxml", WORDS, tmp_path, augmenter("wordmix", {"start_epoch": 3}))
 
 
+@pytest.mark.slow
 def test_the_tree_mixes_at_its_last_level(tmp_path, caplog):
     settings = {**WORDS, "tree": "tree", "nodes": (2, 4), "beam": 2}
     plain = curve("attentionxml", settings, tmp_path / "plain")

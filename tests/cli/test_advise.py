@@ -32,6 +32,7 @@ def test_advice_has_a_ranking_with_intervals_and_the_command_to_run(tiny, capsys
     assert len(said["probes"]) > len(said["ranking"])
 
 
+@pytest.mark.slow
 def test_advice_for_people_names_the_corpus_the_gains_and_the_choice(tiny, capsys):
     assert run(["advise", str(tiny), "--model", "label-matcher", "--budget", "1h", "-q"]) == 0
     out = capsys.readouterr().out

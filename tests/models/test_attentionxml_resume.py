@@ -53,10 +53,8 @@ def place_of(folder: Path) -> tuple[int, int, int]:
         return -1, 0, 0
 
 
-@pytest.mark.parametrize(
-    ("form", "reached"),
-    [pytest.param("flat", (0, 1, 1), marks=pytest.mark.slow), ("tree", (1, 0, 1))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("form", "reached"), [("flat", (0, 1, 1)), ("tree", (1, 0, 1))])
 def test_killed_in_the_middle_it_ends_with_the_same_weights(tmp_path, form, reached):
     """The flat form in its second epoch, a tree at its second level."""
     undisturbed, fit = (

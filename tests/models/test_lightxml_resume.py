@@ -29,7 +29,8 @@ def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, en
         assert tiny_lightxml.learnt(form, encoder, folder, resume=True) == wanted, f"stopped at {stop}"
 
 
-@pytest.mark.parametrize("form", ["flat", pytest.param("grouped", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["flat", "grouped"])
 def test_killed_it_ends_with_the_same_weights(tmp_path, encoder, form):
     wanted, found = undisturbed_and_killed(
         tiny_lightxml.__file__, form, encoder, folder=tmp_path, until="checkpoint"

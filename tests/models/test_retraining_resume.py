@@ -70,14 +70,8 @@ def test_stopped_in_any_stage_of_the_pipeline_it_ends_with_the_same_weights(tmp_
         assert learnt(str(stop), resume=True) == wanted, f"stopped at {stop}"
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        pytest.param("f0/checkpoint", marks=pytest.mark.slow),
-        pytest.param("f0/finished", marks=pytest.mark.slow),
-        "checkpoint",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["f0/checkpoint", "f0/finished", "checkpoint"])
 def test_killed_it_ends_with_the_same_weights(tmp_path, encoder, part):
     wanted, found = undisturbed_and_killed(
         tiny_retraining.__file__, "flat", encoder, folder=tmp_path, until=f"run.partial/{part}"

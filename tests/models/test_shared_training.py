@@ -54,7 +54,13 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize(("model", "method"), KINDS, ids=lambda name: name)
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        pytest.param(*kind, id="-".join(kind), marks=pytest.mark.slow if kind[0] == "astec" else ())
+        for kind in KINDS
+    ],
+)
 def test_sharing_changes_no_bit_of_what_is_learnt(
     model: str, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[str]
 ) -> None:

@@ -40,6 +40,7 @@ def said(process: Script | subprocess.Popen[str]) -> dict[str, tuple[list[float]
     return {name: (curve, digest) for name, curve, digest in map(json.loads, text.splitlines())}
 
 
+@pytest.mark.slow
 def test_killed_in_the_training_of_each_they_end_with_the_same_weights(tmp_path, tiny_reader):
     names = ("xml-cnn", "roberta", "la-roberta")
     asked = (tiny_text_models.__file__, tiny_reader)

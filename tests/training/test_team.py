@@ -97,6 +97,7 @@ def test_a_process_that_was_started_alone_is_a_team_of_one(monkeypatch):
     assert current_team() is ALONE
 
 
+@pytest.mark.slow
 def test_a_command_under_torchrun_writes_and_says_everything_once(tmp_path):
     corpus = tiny_corpus()
     train, test = corpus.train.split(0.25)
