@@ -71,7 +71,7 @@ def evaluate(
     if words and can_dial(run) and splits.keys() - {"train"}:
         out.next("tail", *map(str, folders), *words)
     elif words:
-        out.next(*predicted(folders[0], splits[split]))
+        out.next(*predicted(folders[0], splits[split].texts))
     out.result(**named(folders), path=str(path), split=split, tail=wanted, metrics=metrics)
 
 

@@ -14,6 +14,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.evaluate import dialled
+from tailwright.cli.hints import free_name
 from tailwright.cli.options import TailOption, command
 from tailwright.cli.output import Output
 from tailwright.cli.predict import split_runs
@@ -86,6 +87,9 @@ def explain(
         again = shlex.join(["tailwright", "explain", str(folder), text, *options])
         write_page(page, explanation_page(explanation, again))
         out.note(f"wrote {page}")
+    if text.isprintable() and not text.startswith("-"):
+        shown_next = ["explain", str(folder), text, "--out", free_name("why.html")]
+        out.next(*(shown_next if page is None else ["predict", str(folder), text]))
     out.result(
         run=str(folder), **({} if page is None else {"report": str(page)}), **explanation.as_dict(), k=k
     )

@@ -47,5 +47,5 @@ def explain_mix(
         out.text(f"  now learnt: {learnt}{', which the row has too' * one.partner_is_gold}\n")
     if not mixed:
         out.text("no label of these rows has a neighbour to be mixed with")
-    out.next(*predicted(run, corpus.train))
+    out.next(*predicted(run, corpus.train.texts))
     out.result(rows=[asdict(one) for one in mixed])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tailwright.data.dataset import Dataset
+    import pyarrow as pa
 
 LONGEST_TEXT = 60  # of a text in a suggested command
 
@@ -25,9 +25,9 @@ def trained_on(words: Sequence[str], *options: str) -> list[str]:
     return ["train", *words, *options, "--out", free_name("run")] if words else []
 
 
-def predicted(run: Path, rows: Dataset) -> list[str]:
+def predicted(run: Path, texts: pa.LargeStringArray) -> list[str]:
     """The words that predict the beginning of a text, the first that fits on a command line; or none."""
-    for text in rows.texts.slice(0, 20).to_pylist():
+    for text in texts.slice(0, 20).to_pylist():
         words = " ".join(text.split())
         if len(words) > LONGEST_TEXT:
             words = words[: LONGEST_TEXT + 1].rpartition(" ")[0] or words[:LONGEST_TEXT]

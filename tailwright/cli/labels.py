@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailwright.cli.hints import predicted
 from tailwright.cli.options import command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
@@ -43,4 +44,5 @@ def add(
         out.note(note)
     before, after = run.later[-1].labels_before, run.later[-1].labels_after
     out.text(f"wrote {target}: {run.name}, {before:,} labels and {after - before:,} new ones")
+    out.next(*predicted(target, run.labels.texts.slice(before)))
     out.result(run=str(target), model=run.name, labels_before=before, labels=after)

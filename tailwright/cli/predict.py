@@ -151,6 +151,7 @@ def predict(
             counts = {"texts": rows, "labelled": answers.labelled, "abstained": answers.abstained}
             abstained = "" if abstain is None else f", {answers.abstained:,} abstained"
             out.text(f"wrote {out_file}: {rows:,} texts, {answers.labelled:,} with labels{abstained}")
+            out.next("data", "inspect", str(out_file))
             out.result(**result, **counts, out=str(out_file))
         elif out.as_json:
             with progress("predicting", rows) as advance:
@@ -163,6 +164,8 @@ def predict(
             asked = again(texts, source, columns, key)
             if asked and not request.tail and can_dial(run):
                 out.next("predict", *map(str, folders), *asked, "--tail", "0.5")
+            elif asked and texts and len(folders) == 1:
+                out.next("explain", str(folders[0]), asked[0])
 
 
 @dataclass
@@ -220,7 +223,7 @@ def show(out: Output, labelled: Labelled) -> None:
 def again(texts: Sequence[str], source: Path | None, columns: str, key: str) -> list[str]:
     """The words that ask about the first of these texts, or else about a file, once more."""
     if texts:
-        return [] if texts[0].startswith("-") else [texts[0]]
+        return [texts[0]] if texts[0].isprintable() and not texts[0].startswith("-") else []
     if source is None or str(source) == "-":
         return []
     named = [*(["--text", columns] if columns else []), *(["--id", key] if key else [])]

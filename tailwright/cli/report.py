@@ -41,7 +41,7 @@ def report(
     command = shlex.join(["tailwright", "report", *words])
     write_report(path, outcomes, exams, title=title, command=command)
     out.text(f"wrote {path}")
-    out.next(*predicted(runs[0], next(iter(exams.values())).test))
+    out.next(*predicted(runs[0], next(iter(exams.values())).test.texts))
     out.result(
         report=str(path),
         bytes=path.stat().st_size,

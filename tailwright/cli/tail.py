@@ -85,7 +85,7 @@ def tail(
     if recommended and (words := read.again(path, seed)):
         out.next("evaluate", *map(str, folders), *words, "--tail", f"{recommended:g}")
     else:
-        out.next(*predicted(folders[0], splits[split]))
+        out.next(*predicted(folders[0], splits[split].texts))
     out.result(
         **named(folders),
         path=str(path),

@@ -31,6 +31,8 @@ def folder(tmp_path_factory) -> Path:
     (place / "table.csv").write_text("\n".join(rows))
     read = tw.read(place / "my data")
     tw.write(tw.augment(read, "gandalf"), place / "made", format="jsonl")
+    (place / "new.csv").write_text("id,text\nbags,big bags\n")
+    tw.train(read, "label-matcher", augment=[], out=place / "matcher")
     for name in ("one", "two"):
         tw.train(read, "linear", augment=[], settings={"trees": 1}, out=place / name)
     return place
@@ -81,6 +83,11 @@ def suggested(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         (["evaluate", "one", "two", "my data"], ["tail", "one", "two", "my data"]),
         (["tail", "one", "my data"], [...]),
         (["predict", "one", "it's red"], ["predict", "one", "it's red", "--tail", "0.5"]),
+        (["predict", "one", "it's red", "--tail", "0.5"], ["explain", "one", "it's red"]),
+        (["predict", "one", "it's red", "--out", "said.csv"], ["data", "inspect", "said.csv"]),
+        (["explain", "one", "it's red"], ["explain", "one", "it's red", "--out", "why.html"]),
+        (["explain", "one", "it's red", "--out", "because.html"], ["predict", "one", "it's red"]),
+        (["labels", "add", "matcher", "new.csv", "--out", "matcher2"], ["predict", "matcher2", "big bags"]),
         (["compare", "one", "two"], ["report", "one", "two", "--out", "report.html"]),
         (["report", "one", "--out", "r.html"], ["predict", "one", ...]),
         (["graph", "my data", "--out", "g.npz"], ["graph", "my data", ...]),

@@ -40,7 +40,7 @@ def test_a_table_becomes_a_table_that_can_be_read_as_a_corpus(place, tmp_path, c
     assert run(["predict", str(place / "run"), "harbour", *table, "--out", str(out)]) == 0
     printed = capsys.readouterr()
     assert printed.out == f"wrote {out}: 4 texts, 3 with labels\n"
-    assert printed.err == "text = title; id = sku\n"
+    assert printed.err == f"text = title; id = sku\nnext: tailwright data inspect {out}\n"
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     assert [(row["id"], row["text"]) for row in rows] == [
         ("", "harbour"),
