@@ -194,8 +194,8 @@ def report(out: Output, out_folder: Path, run: Run, corpus: Corpus, rows: int, s
         metrics = run.measured.evaluated()
         out.metrics(metrics, f"On {run.measured.rows:,} test rows, in percent:")
     out.note(f"trained in {seconds:.1f} s, peak memory {peak_rss_mb():,.0f} MB")
-    rows = corpus.train if corpus.test is None else corpus.test
-    out.next(*predicted(out_folder, rows.texts))
+    to_predict = corpus.train if corpus.test is None else corpus.test
+    out.next(*predicted(out_folder, to_predict.texts))
     out.result(
         model=run.name,
         augment=list(run.augment),
