@@ -23,7 +23,7 @@ from tailwright.errors import InputError
 from tailwright.models import LaterRows
 from tailwright.models.fusion.model import Fusion
 from tailwright.models.linear import Linear, LinearSettings
-from tailwright.runs.continuing import Continuation, joined
+from tailwright.runs.continuing import LaterTraining, joined
 from tailwright.runs.run import load
 from tailwright.runs.training import partial_of
 from tailwright.training.workplace import Workplace
@@ -162,7 +162,7 @@ def test_vectors_of_twin_are_where_training_goes_on(place):
 
 def test_rows_that_were_held_out_stay_so_and_new_ones_join_them(place):
     model = tw.load(place / "linear+twin").model
-    going = Continuation.of(tw.load(place / "linear+twin"), tw.read(place / "more"))
+    going = LaterTraining.of(tw.load(place / "linear+twin"), tw.read(place / "more"))
     held = model._held_out(tw.read(place / "data"), 0)[1]
     _, later = Fusion._held_out(model, going.corpus, 0, going.starts)
     assert set(held.texts.to_pylist()) <= set(later.texts.to_pylist())
@@ -279,6 +279,6 @@ def test_another_text_of_a_known_label_is_mentioned(place):
     more = tw.read(place / "more")
     texts = ["other words" if name == "apple things" else "" for name in more.labels.names.to_pylist()]
     other = replace(more, labels=LabelSpace(more.labels.ids, more.labels.names, texts))
-    going = Continuation.of(load(place / "twin"), other)
+    going = LaterTraining.of(load(place / "twin"), other)
     assert going.notes[1:] == ("labels that have another text here and keep the run's: 1",)
     assert going.corpus.labels.texts[0].as_py() == "apple things"

@@ -158,11 +158,11 @@ def go_on(
     out: Output, read: Reading, run_folder: Path, path: Path, out_folder: Path, resume: bool, overwrite: bool
 ) -> None:
     """Let the run in a folder learn from the rows of PATH too."""
-    from tailwright.runs.continuing import Continuation, refuse_others
+    from tailwright.runs.continuing import LaterTraining, refuse_others
 
     before = tw.load(run_folder)
     refuse_others(before)
-    continuation = Continuation.of(before, read(path, before.seed))
+    continuation = LaterTraining.of(before, read(path, before.seed))
     for note in continuation.notes:
         out.note(note)
     start = time.perf_counter()

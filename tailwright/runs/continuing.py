@@ -38,11 +38,11 @@ def continued(
 
     >>> continued(tw.load("run/"), tw.read("more.csv"), out="run2/")    # doctest: +SKIP
     """
-    return Continuation.of(run, more).train(out=out, resume=resume, overwrite=overwrite)
+    return LaterTraining.of(run, more).train(out=out, resume=resume, overwrite=overwrite)
 
 
 @dataclass(frozen=True, eq=False)
-class Continuation:
+class LaterTraining:
     """What a run goes on with: all rows that its model needs, over all labels."""
 
     run: Run
@@ -52,7 +52,7 @@ class Continuation:
     notes: tuple[str, ...]
 
     @staticmethod
-    def of(run: Run, more: Corpus) -> Continuation:
+    def of(run: Run, more: Corpus) -> LaterTraining:
         """Everything found and checked before any work; what is wrong is an InputError."""
         refuse_others(run)
         old = rows_learnt_from(run) if run.model.card.continues == "all rows" else []
@@ -77,7 +77,7 @@ class Continuation:
         changed = _changed_texts(run, more, columns)
         if changed:
             notes.append(f"labels that have another text here and keep the run's: {changed:,}")
-        return Continuation(run, corpus, starts, step, tuple(notes))
+        return LaterTraining(run, corpus, starts, step, tuple(notes))
 
     def train(self, *, out: str | Path | None, resume: bool = False, overwrite: bool = False) -> Run:
         """Train, and save as `out`."""

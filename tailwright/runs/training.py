@@ -47,7 +47,7 @@ from tailwright.training.workplace import Workplace
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from tailwright.runs.continuing import Continuation
+    from tailwright.runs.continuing import LaterTraining
     from tailwright.training.devices import Device
 
 ASKED, LOG = "asked.json", "log.jsonl"
@@ -70,7 +70,7 @@ def train(
     device: Device = "auto",
     callbacks: Sequence[Callback] = (),
     measure: bool = True,
-    continuation: Continuation | None = None,
+    continuation: LaterTraining | None = None,
     **reading: Unpack[ReadArguments],
 ) -> Run:
     """Fit a model on the training rows and on what augmentations add to them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -75,7 +76,8 @@ def test_json_is_one_line_with_everything(folder, capsys):
 def test_the_page_holds_hostile_label_texts_as_texts(folder, capsys):
     page = folder / "why.html"
     assert run(["explain", str(folder / "run"), f"{HOSTILE} apple", "--label", "0", "--out", str(page)]) == 0
-    assert f"wrote {page}\n" in capsys.readouterr().err
+    suggested = shlex.join(["tailwright", "predict", str(folder / "run"), f"{HOSTILE} apple"])
+    assert capsys.readouterr().err.endswith(f"wrote {page}\nnext: {suggested}\n")
     written = page.read_text(encoding="utf-8")
     read = Reading(written)
     assert read.wrong == []
