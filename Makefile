@@ -9,9 +9,11 @@ STAMP  := $(VENV)/.installed
 help:        ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
+# pip would compile what it installs on one core.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	touch $@
 
 demo: $(STAMP) ## install everything and run the demo
@@ -28,8 +30,8 @@ tests: $(STAMP)
 check: $(STAMP) lint types ## lint, types and the quick tests of what changed, in about a minute
 	$(BIN)/python tools/changed_tests.py
 
-test-slow: $(STAMP) ## the tests that run for minutes
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+test-slow: $(STAMP) ## the tests that run for minutes, and all properties with more examples
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or hypothesis" --hypothesis-profile thorough
 
 lint: $(STAMP) ## ruff
 	$(BIN)/ruff check .

@@ -18,8 +18,9 @@ from tiny_encoders import save_reader, save_tiny
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Deadlines measure the machine, not the code.
-settings.register_profile("tailwright", deadline=None, derandomize=True)
+# Deadlines measure the machine, not the code. `make test-slow` tries four times as many examples.
+settings.register_profile("tailwright", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=200)
 settings.load_profile("tailwright")
 
 

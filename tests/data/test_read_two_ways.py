@@ -17,7 +17,7 @@ from tailwright.data.formats.plain_lines import plain_table
 from tailwright.data.read import read
 from tailwright.errors import InputError
 
-MANY = settings(max_examples=200)
+MANY = settings(max_examples=2 * settings().max_examples)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def plain_lines(draw: st.DrawFn) -> bytes:
     return bytes(content)
 
 
-@settings(max_examples=200)
+@MANY
 @given(plain_lines(), chunk_sizes)
 @example(b'{"text": "a", "labels": [00]}\n', 64)
 @example(b'{"text": "a", "labels": [0, 01]}\n', 64)

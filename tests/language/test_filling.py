@@ -74,7 +74,13 @@ def by_transformers(network: PromptedT5, infiller: Infiller, source: list[int], 
 
 @pytest.mark.parametrize("prompt", ["on", "off"])
 @pytest.mark.parametrize(
-    "rules", [RULES, GreedyRules(most_tokens=40), GreedyRules(1.3, 1, 40), GreedyRules(1, 2, 40)]
+    "rules",
+    [
+        RULES,
+        GreedyRules(1, 2, 40),
+        pytest.param(GreedyRules(most_tokens=40), marks=pytest.mark.slow),
+        pytest.param(GreedyRules(1.3, 1, 40), marks=pytest.mark.slow),
+    ],
 )
 def test_greedy_answers_are_those_of_transformers_one_at_a_time(network, infiller, prompt, rules):
     network = network if prompt == "on" else PromptedT5(infiller.model, 0)

@@ -109,6 +109,7 @@ def test_all_vectors_get_a_gradient_and_the_t5_none(infiller):
     assert all(weight.grad is None for weight in infiller.model.parameters())
 
 
+@pytest.mark.parametrize("tiny_t5", ["t5", pytest.param("t5-1.1", marks=pytest.mark.slow)], indirect=True)
 def test_only_the_prompt_learns_and_the_loss_falls(tiny_t5):
     before = {name: digest(weight.numpy()) for name, weight in load_t5(tiny_t5).model.state_dict().items()}
     network, infiller = tuned(tiny_t5, epochs=30)

@@ -32,9 +32,8 @@ def place(cache: Path) -> tuple[int, int]:
     return read["epoch"], read["batch"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "tuning"), [("gpt2", "full"), pytest.param("llama", "lora", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "tuning"), [("gpt2", "full"), ("llama", "lora")])
 def test_killed_twice_it_ends_with_the_same_weights(kind, tuning, tiny_gpt2, tiny_llama, tmp_path):
     name = tiny_gpt2 if kind == "gpt2" else tiny_llama
     asked = (tiny_tuning.__file__, name, tuning)
@@ -57,8 +56,15 @@ def test_killed_twice_it_ends_with_the_same_weights(kind, tuning, tiny_gpt2, tin
     assert [json.loads(line)["event"] for line in log.read_text().splitlines()].count("resume") >= 1
 
 
-@pytest.mark.parametrize("tuning", ["full", "lora"])
-@pytest.mark.parametrize("stop", [1, 7, 8, 15])
+@pytest.mark.parametrize(
+    ("tuning", "stop"),
+    [
+        ("full", 7),
+        ("lora", 8),
+        *(pytest.param("full", stop, marks=pytest.mark.slow) for stop in (1, 8, 15)),
+        *(pytest.param("lora", stop, marks=pytest.mark.slow) for stop in (1, 7, 15)),
+    ],
+)
 def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(
     tiny_gpt2, tuning, stop, tmp_path, monkeypatch
 ):

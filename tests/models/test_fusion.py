@@ -58,6 +58,12 @@ def toys(monkeypatch) -> None:
         monkeypatch.setattr(Toy, name, empty)
 
 
+@pytest.fixture
+def few_steps(monkeypatch) -> None:
+    """For tests of what a combination learns from, not of what it learns."""
+    monkeypatch.setattr("tailwright.models.fusion.learning.STEPS", 20)
+
+
 def fitted(name, corpus, values=None, work=None, seed=0) -> Fusion:
     kind = models.get(name)
     model = kind(settings_from(kind.Settings, values or {}))
@@ -258,6 +264,7 @@ def held_rows(corpus: tw.Corpus) -> set[int]:
     return set(corpus.train.originals().origin.rows.tolist()) - set(kept.origin.rows.tolist())
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_the_rows_held_out_follow_the_seed_and_not_the_order():
     corpus = toy_corpus(400)
     values = {"held_out": 0.25, "fewest": 1}
@@ -278,6 +285,7 @@ def test_the_rows_held_out_follow_the_seed_and_not_the_order():
     assert len(held_rows(corpus)) == 100
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_no_more_rows_are_held_out_than_asked_for():
     corpus = toy_corpus(400)
     fitted(TOYS, corpus, {"held_out": 0.5, "most_held_out": 30, "fewest": 1})
@@ -286,6 +294,7 @@ def test_no_more_rows_are_held_out_than_asked_for():
     assert len(held_rows(corpus)) == 0
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_rows_without_a_weight_or_a_label_with_a_loss_are_not_held_out():
     corpus = toy_corpus(400)
     train = corpus.train
@@ -302,6 +311,7 @@ def test_rows_without_a_weight_or_a_label_with_a_loss_are_not_held_out():
     assert {row % 4 for row in Toy.fits[-1][1].train.origin.rows} == {1, 2, 3}
 
 
+@pytest.mark.usefixtures("few_steps")
 @pytest.mark.parametrize("registered", [False, True])
 def test_copies_of_held_out_rows_are_kept_from_the_parts_and_label_texts_are_not(monkeypatch, registered):
     if registered:
@@ -324,6 +334,7 @@ def fitted_counts(corpus: tw.Corpus, held: set[int]) -> np.ndarray:
     return np.bincount(corpus.train.targets[kept].indices, minlength=LABELS)
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_validation_rows_are_learnt_from_where_there_are_any():
     valid = toy_rows(1000, 1100)
     model = fitted(TOYS, toy_corpus(400, valid))
@@ -332,6 +343,7 @@ def test_validation_rows_are_learnt_from_where_there_are_any():
     assert not same(model.combination, plain_combination(2, 32))
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_validation_rows_without_weight_change_nothing():
     valid, more = toy_rows(1000, 1100), toy_rows(2000, 2050)
     weightless = Dataset.concat([more, valid, replace(more, weights=more.weights)])
@@ -341,6 +353,7 @@ def test_validation_rows_without_weight_change_nothing():
     assert same(one.combination, other.combination)
 
 
+@pytest.mark.usefixtures("few_steps")
 def test_rare_labels_count_for_more_when_told_so():
     valid = toy_rows(1000, 1200)
     plainly, stressed = (fitted(TOYS, toy_corpus(400, valid), {"tail": tail}) for tail in (0, 1))
@@ -416,7 +429,7 @@ def test_a_part_that_was_finished_before_a_kill_is_not_trained_again(tmp_path):
     assert [name for name, _ in Toy.fits] == ["knows-frequent", "knows-rare"]
 
 
-@pytest.mark.parametrize("stop", [1, 4, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stop", [1, *(pytest.param(stop, marks=pytest.mark.slow) for stop in (4, 7))])
 def test_linear_and_twin_killed_in_twin_end_with_the_same_predictions(both, tmp_path, monkeypatch, stop):
     corpus = tiny_corpus(rows=200)
     checkpoint, done = Workplace.checkpoint, []

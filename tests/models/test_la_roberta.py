@@ -21,7 +21,13 @@ from tailwright.training.workplace import Workplace
 SHARED = {"head": "shared-mlp", "layers": (32, 16), "frozen": True, "head_rate": 1e-2, "epochs": 16}
 
 
-@pytest.mark.parametrize("settings", [{}, SHARED], ids=["label-specific", "shared-mlp"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="label-specific"),
+        pytest.param(SHARED, id="shared-mlp", marks=pytest.mark.slow),
+    ],
+)
 def test_it_passes_the_checks(tiny_reader, settings):
     check_model("la-roberta", {**READING, "encoder": tiny_reader, **settings})
 

@@ -34,7 +34,7 @@ def _every_checkpoint(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("_every_checkpoint")
-@pytest.mark.parametrize("form", tiny_retraining.FORMS)
+@pytest.mark.parametrize("form", ["flat", pytest.param("grouped", marks=pytest.mark.slow)])
 def test_stopped_after_any_checkpoint_it_ends_with_the_same_weights(tmp_path, encoder, form):
     wanted = tiny_retraining.learnt(form, encoder, None)
     for stop in (3, F0_STEPS, F0_STEPS + 1, F0_STEPS + RETRAINING_STEPS):

@@ -14,7 +14,7 @@ from tailwright.settings import settings_from
 from tailwright.training.weights import weights_of
 from tailwright.training.workplace import Workplace
 
-SMALL = {"epochs": 20, "batch": 8, "width": 64, "rate": 0.003, "filters": 32, "bottleneck": 64}
+SMALL = {"epochs": 12, "batch": 16, "width": 32, "rate": 0.01, "filters": 16, "bottleneck": 32}
 
 
 def test_it_passes_the_checks():

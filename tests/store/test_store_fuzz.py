@@ -55,7 +55,7 @@ EDIT = st.tuples(
     st.sampled_from(["replace", "insert", "delete", "truncate"]), st.integers(0, 10**6), SNIPPETS
 )
 EDITS = st.lists(EDIT, min_size=1, max_size=3)
-FUZZ = settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=4 * settings().max_examples, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

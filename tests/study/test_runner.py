@@ -217,7 +217,10 @@ def not_in_the_background():
 
 
 @pytest.mark.usefixtures("not_in_the_background")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how",
+    [signal.SIGTERM, *(pytest.param(how, marks=pytest.mark.slow) for how in (signal.SIGKILL, signal.SIGINT))],
+)
 def test_workers_end_with_their_study_however_it_ends(place, tmp_path, how):
     out = tmp_path / "s"
     with subprocess.Popen(
