@@ -2,11 +2,13 @@
 
 import { predict } from "./api.js";
 import { hasMark, listCell, read, written } from "./csv.js";
+import { counted } from "./dom.js";
 
 const TEXTS = 64; // of a batch at most
 const CHARACTERS = 100_000; // of a batch at most; a single text may be longer
 const LONGEST_WAIT = 60; // seconds, whatever the server asks for
 const BUSY = new Set([429, 503]);
+const TOO_MUCH = new Set([413, 422]); // of a server with lower limits, or about one text, which is then found
 
 /** A table: a header and rows, and which of its columns is the text. */
 export class Table {
@@ -33,7 +35,7 @@ export class Table {
     const [header, ...rows] = read(text);
     const odd = rows.findIndex((row) => row.length !== header.length);
     if (odd >= 0) {
-      const found = `${rows[odd].length} cells in row ${odd + 2}`;
+      const found = `${counted(rows[odd].length, "cell")} in row ${odd + 2}`;
       throw new RangeError(`${name} has ${found}; expected ${header.length}, as in its header.`);
     }
     const likely = header.findIndex((cell) => /^(text|title|name|description)$/i.test(cell.trim()));
@@ -70,13 +72,14 @@ export async function labelAll(texts, question, answers, advance, signal) {
       answers.push(...(await predict(batch, question, signal)));
       advance(answers.length, 0);
     } catch (error) {
-      if (error.status === 413 && batch.length > 1) {
+      if (TOO_MUCH.has(error.status) && batch.length > 1) {
         most = Math.floor(batch.length / 2);
       } else if (BUSY.has(error.status) && !Number.isNaN(error.wait)) {
         const seconds = Math.min(Math.max(error.wait, 0.1), LONGEST_WAIT);
         advance(answers.length, seconds);
         await pause(seconds, signal);
       } else {
+        if (error.status && batch.length === 1) error.message = `Text ${answers.length + 1}: ${error.message}`;
         throw error;
       }
     }

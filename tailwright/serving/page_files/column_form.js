@@ -13,6 +13,11 @@ export class ColumnForm {
     this.picked = null; // the table of a file
     this.running = null;
     byId("file").addEventListener("change", () => this.pick());
+    byId("unpick").addEventListener("click", () => {
+      byId("file").value = "";
+      this.pick();
+      byId("column").focus();
+    });
     byId("field").addEventListener("change", () => (this.picked.field = byId("field").selectedIndex));
     byId("start").addEventListener("click", () => this.start());
     byId("stop").addEventListener("click", () => this.running.abort());
@@ -23,6 +28,8 @@ export class ColumnForm {
     this.picked = null;
     byId("field-choice").hidden = true;
     byId("column").disabled = Boolean(file);
+    byId("unpick").hidden = !file;
+    byId("column-status").textContent = "";
     this.report(null);
     if (!file) return;
     try {
@@ -34,7 +41,7 @@ export class ColumnForm {
       byId("column-status").textContent = `${file.name}: ${counted(table.rows.length, "text")}.`;
     } catch (error) {
       byId("file").value = "";
-      byId("column").disabled = false;
+      await this.pick();
       this.report(error);
     }
   }

@@ -5,6 +5,8 @@ import { ColumnForm } from "./column_form.js";
 import { byId, counted, element } from "./dom.js";
 import { OneText } from "./one_text.js";
 
+const LOADING = 2000; // milliseconds after which a server that still loads its runs is asked again
+
 let runs = [];
 let dialled = false; // until the dial is moved, each run ranks by its own default
 
@@ -47,6 +49,7 @@ async function start() {
     runs = await models();
   } catch (error) {
     report(error);
+    if (error.status === 503) setTimeout(start, LOADING);
     return;
   }
   const names = runs.map(({ name }) => name);
