@@ -2,7 +2,10 @@
 
 import { element, withShare } from "./dom.js";
 
-/** A list of labels. `beside` is what another run said of the same text, or null; `explain(label, panel)` fills a panel. */
+/**
+ * A list of labels. `beside` is what another run said of the same text, or null; `explain(label, panel)` fills
+ * the panel of a label that is opened.
+ */
 export function answerList(labels, beside, explain) {
   if (!labels.length) return element("p", { class: "nothing" }, "Nothing fits.");
   const best = Math.max(...labels.map((label) => label.score));

@@ -46,7 +46,7 @@ export class Table {
     return this.rows.map((row) => row[this.field]);
   }
 
-  /** As CSV, with the labels of its first rows beside them; columns keep their names, new ones get free ones. */
+  /** The rows of the result: the first rows of the table with their labels; new columns get names that are free. */
   labelled(answers) {
     const free = (name) => (this.header.includes(name) ? free(`${name}_new`) : name);
     const fields = { labels: "id", names: "name" };
@@ -61,8 +61,8 @@ export class Table {
 }
 
 /**
- * The labels of all texts. `advance(done, waiting)` is told how many are done, and how many seconds a busy server asks
- * to wait. Whatever goes wrong, `answers` keeps what was labelled until then.
+ * The labels of all texts, put into `answers`, which keeps them whatever goes wrong later. `advance(done, waiting)`
+ * is told how many are done, and how many seconds a busy server asks to wait.
  */
 export async function labelAll(texts, question, answers, advance, signal) {
   let most = TEXTS;
@@ -87,9 +87,9 @@ export async function labelAll(texts, question, answers, advance, signal) {
 }
 
 function nextBatch(texts, from, most) {
-  let characters = 0;
-  let end = from;
-  while (end < texts.length && end - from < most && (end === from || characters + texts[end].length <= CHARACTERS)) {
+  let end = from + 1;
+  let characters = texts[from].length;
+  while (end < Math.min(from + most, texts.length) && characters + texts[end].length <= CHARACTERS) {
     characters += texts[end].length;
     end += 1;
   }
@@ -106,5 +106,7 @@ function pause(seconds, signal) {
   });
 }
 
-/** A file to download. */
-export const csvAddress = (rows) => URL.createObjectURL(new Blob([written(rows)], { type: "text/csv;charset=utf-8" }));
+/** The address of a file to download. */
+export function csvAddress(rows) {
+  return URL.createObjectURL(new Blob([written(rows)], { type: "text/csv;charset=utf-8" }));
+}

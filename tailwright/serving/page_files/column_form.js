@@ -84,10 +84,11 @@ export class ColumnForm {
 
   finish(table, answers) {
     const [done, all] = [answers.length, table.rows.length];
-    const stopped = done < all ? `Stopped after ${done.toLocaleString("en")} of ${counted(all, "text")}. ` : "";
-    const kept = stopped && done ? "The CSV has those that are done. " : "";
-    const safe = "Cells that a spreadsheet would compute begin with an apostrophe.";
-    byId("column-status").textContent = `${stopped || `${counted(all, "text")} done. `}${kept}${done ? safe : ""}`;
+    const texts = counted(all, "text");
+    const said = [done < all ? `Stopped after ${done.toLocaleString("en")} of ${texts}.` : `${texts} done.`];
+    if (done && done < all) said.push("The CSV has those that are done.");
+    if (done) said.push("Cells that a spreadsheet would compute begin with an apostrophe.");
+    byId("column-status").textContent = said.join(" ");
     if (done) this.offer(table.labelled(answers));
   }
 
@@ -98,10 +99,9 @@ export class ColumnForm {
     byId("download").replaceChildren();
     byId("preview").replaceChildren();
     if (!rows) return;
-    byId("download").append(
-      element("a", { href: csvAddress(rows), download: "labels.csv" }, `Download labels.csv (${counted(rows.length - 1, "row")})`),
-    );
     const [header, ...body] = rows;
+    const title = `Download labels.csv (${counted(body.length, "row")})`;
+    byId("download").append(element("a", { href: csvAddress(rows), download: "labels.csv" }, title));
     const cells = (row, tag) => element("tr", {}, ...row.map((cell) => element(tag, {}, String(cell))));
     byId("preview").append(element("table", {},
       element("caption", {}, body.length > SHOWN ? `The first ${SHOWN} rows` : "The result"),

@@ -61,7 +61,7 @@ export function harmless(cell) {
   return computed && !cell.split("|").every((part) => NUMBER.test(part)) ? `'${cell}` : cell;
 }
 
-/** Several values in one cell, as `tailwright predict --out` writes them: by `|`, or as JSON where a value has a mark. */
+/** Several values in one cell, as `tailwright predict --out` writes them: by `|`, or as JSON if one has a mark. */
 export const listCell = (values, asJson) => (asJson ? JSON.stringify(values) : values.join("|"));
 
 /** Whether a value would be split, or taken for JSON, by those who read the cell. */

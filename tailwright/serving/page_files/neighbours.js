@@ -1,4 +1,4 @@
-/** A label and its neighbours as a small graph: the label on the left, a line to each, as wide as it is near. */
+/** A label and its neighbours as a small graph: the label on the left, and a line to each, the nearer the wider. */
 
 import { drawn, short } from "./dom.js";
 

@@ -7,7 +7,7 @@ import { explain } from "./why.js";
 
 const PAUSE = 200; // milliseconds without a key before the server is asked
 
-/** Answers whenever something changes; `question(model)` is what to ask of a run, `report(error)` shows an error. */
+/** Asks when something changes; `question(model)` is what to ask of a run, `report(error)` shows an error. */
 export class OneText {
   constructor({ question, report }) {
     this.question = question;
@@ -39,7 +39,8 @@ export class OneText {
       const ask = async (model) => (await predict([text], this.question(model), signal))[0];
       const said = await Promise.all(models.map(ask));
       if (signal.aborted) return;
-      this.show(models.map((model, place) => this.side(text, model, said[place], models.length > 1 && said[1 - place])));
+      const beside = (place) => (models.length > 1 ? said[1 - place] : null);
+      this.show(models.map((model, place) => this.side(text, model, said[place], beside(place))));
       byId("status").textContent = summary(said[0]);
       this.report(null);
     } catch (error) {
@@ -65,13 +66,16 @@ export class OneText {
         if (error.name !== "AbortError") this.report(error);
       }
     };
-    const heading = beside ? [element("h3", {}, model)] : [];
-    return element("section", { "aria-label": `Labels by ${model}` }, ...heading, answerList(labels, beside, open));
+    const section = element("section", { "aria-label": `Labels by ${model}` });
+    if (beside) section.append(element("h3", {}, model));
+    section.append(answerList(labels, beside, open));
+    return section;
   }
 }
 
 /** What a screen reader says when an answer has come. */
 function summary(labels) {
   if (!labels.length) return "Nothing fits.";
-  return `${counted(labels.length, "label")}; best: ${labels[0].name}, ${valueOf(labels[0])}. Open one to see why.`;
+  const [best] = labels;
+  return `${counted(labels.length, "label")}; best: ${best.name}, ${valueOf(best)}. Open one to see why.`;
 }

@@ -23,6 +23,8 @@ function question(model) {
 const one = new OneText({ question, report });
 new ColumnForm({ question: () => question(byId("model").value), report });
 
+const chosen = () => runs.find(({ name }) => name === byId("model").value);
+
 function sayTail() {
   const value = byId("tail").valueAsNumber;
   const words =
@@ -30,13 +32,15 @@ function sayTail() {
     : value < 0.35 ? "rare labels a little earlier"
     : value < 0.7 ? "rare labels earlier"
     : "rare labels first";
-  byId("tail-words").textContent = `${value.toFixed(2)}: ${words}`;
+  const recommended = chosen().recommended_tail;
+  const advice = recommended ? `; this run recommends ${recommended.toFixed(2)}` : "";
+  byId("tail-words").textContent = `${value.toFixed(2)}: ${words}${advice}`;
   byId("tail").setAttribute("aria-valuetext", byId("tail-words").textContent);
 }
 
 /** What the chosen run is, and the dial at its default. */
 function showRun() {
-  const run = runs.find(({ name }) => name === byId("model").value);
+  const run = chosen();
   const rows = run.rows === null ? "" : ` from ${counted(run.rows, "training row")}`;
   const unsure = run.calibrated ? "" : "; not calibrated";
   byId("facts").textContent = `${run.name}: ${run.model}, ${counted(run.labels, "label")}${rows}${unsure}.`;
@@ -72,7 +76,7 @@ byId("model").addEventListener("change", () => {
 });
 byId("tail").addEventListener("input", () => {
   dialled = true;
-  sayTail();
+  if (runs.length) sayTail();
   one.later();
 });
 document.addEventListener("key-wanted", () => {

@@ -41,11 +41,11 @@ export function marked(text, words) {
   const inOrder = [...words].sort((one, other) => one.start - other.start);
   for (const { start, end, weight } of inOrder.filter((word) => word.weight !== 0)) {
     if (start < at || end > characters.length) continue; // inside of a word that is marked already
-    const mark = element("mark", {
-      class: weight > 0 ? "for" : "against",
-      title: `${weight > 0 ? "for" : "against"} it: ${weight.toFixed(3)}`,
-    }, characters.slice(start, end).join(""));
-    children.push(characters.slice(at, start).join(""), withShare(mark, "--strength", Math.abs(weight) / strongest));
+    const side = weight > 0 ? "for" : "against";
+    const attributes = { class: side, title: `${side} it: ${weight.toFixed(3)}` };
+    const mark = element("mark", attributes, characters.slice(start, end).join(""));
+    children.push(characters.slice(at, start).join(""));
+    children.push(withShare(mark, "--strength", Math.abs(weight) / strongest));
     at = end;
   }
   return [...children, characters.slice(at).join("")];
@@ -56,14 +56,16 @@ const nearest = (rows) =>
     element("li", { dir: "auto" }, `${row.text} `,
       element("span", { class: "nothing" }, `similarity ${row.similarity.toFixed(2)}`))));
 
-const opinions = (parts) =>
-  element("ul", {}, ...parts.map((part) =>
-    element("li", {}, `${part.name}: ${part.score === null ? "does not name it" : part.score.toPrecision(3)}`)));
+function opinions(parts) {
+  const said = ({ score }) => (score === null ? "does not name it" : score.toPrecision(3));
+  return element("ul", {}, ...parts.map((part) => element("li", {}, `${part.name}: ${said(part)}`)));
+}
 
 /** What is known of the label itself. */
 function about(facts) {
   const found = [element("h4", {}, "The label")];
-  if (facts.text && facts.text !== facts.name) found.push(element("p", { class: "text", dir: "auto" }, facts.text));
+  const own = facts.text && facts.text !== facts.name;
+  if (own) found.push(element("p", { class: "text", dir: "auto" }, facts.text));
   found.push(element("p", { class: "nothing" }, `In ${counted(facts.rows, "training row")}.`));
   const connected = facts.neighbours.length > 0;
   const near = connected
