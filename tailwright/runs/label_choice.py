@@ -7,7 +7,7 @@ of these are allowed ones or it names no more, so the outcome is that of its who
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,10 +38,21 @@ def allowed_labels(labels: LabelSpace, only: Labels | None, without: Labels | No
     if only is None and without is None:
         return None
     lookup = LabelLookup(labels)
-    allowed = np.full(len(labels), only is None)
-    for chosen, value in ((only, True), (without, False)):
-        for label in [] if chosen is None else [chosen] if isinstance(chosen, str | int) else chosen:
-            allowed[lookup.column_of(str(label))] = value
+
+    def columns(chosen: Labels) -> list[int]:
+        asked = [chosen] if isinstance(chosen, str | int) else chosen
+        return [lookup.column_of(str(label)) for label in asked]
+
+    return allowed_columns(
+        len(labels), None if only is None else columns(only), [] if without is None else columns(without)
+    )
+
+
+def allowed_columns(labels: int, only: Sequence[int] | None, without: Sequence[int]) -> np.ndarray:
+    """(labels,) bool: the same for labels by their columns."""
+    allowed = np.full(labels, only is None)
+    allowed[list(only or [])] = True
+    allowed[list(without)] = False
     if not allowed.any():
         raise InputError("a choice of labels that leaves none", expected="at least one label")
     return allowed
