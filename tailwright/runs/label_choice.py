@@ -83,6 +83,13 @@ def _labels_in(path: Path, lookup: LabelLookup) -> list[str]:
     return names if named else space.ids.to_pylist()
 
 
+def first_depth(k: int, allowed: np.ndarray) -> int:
+    """How many labels a model is asked for in the first place, where k of the `allowed` ones are wanted."""
+    # Labels that are left out and k are always enough, and if these are few there is no need to try fewer.
+    labels = len(allowed)
+    return min(labels, k + labels - int(np.count_nonzero(allowed)), DEEPER * k)
+
+
 def top_among(ask: Ask, rows: int, k: int, allowed: np.ndarray, reach: Callable[[], Ask | None]) -> TopK:
     """The k best of the `allowed` labels of each of so many texts; scores stay what they are.
 
@@ -108,8 +115,7 @@ def top_among(ask: Ask, rows: int, k: int, allowed: np.ndarray, reach: Callable[
             lacking.append(texts[(top.ids[:, -1] >= 0) & (kept.sum(axis=1) < wanted)])
         return np.concatenate(lacking)
 
-    # So many are always enough, and if few labels are left out there is no need to try fewer.
-    depth, waiting = min(labels, k + labels - int(np.count_nonzero(allowed)), DEEPER * k), np.arange(rows)
+    depth, waiting = first_depth(k, allowed), np.arange(rows)
     while len(waiting):
         waiting = filled(ask, waiting, depth)
         if depth == labels:

@@ -101,7 +101,7 @@ def read_tensors(
 
 
 def _mapped(path: Path, header: dict[str, _Entry], start: int) -> dict[str, np.ndarray]:
-    """The tensors over the pages of the file; one that is not aligned, as another writer may do, is copied."""
+    """The tensors over the pages of the file; one that another writer did not align is copied."""
     with path.open("rb") as file:
         pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     tensors = {}
