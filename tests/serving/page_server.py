@@ -1,0 +1,54 @@
+"""A server with two runs for the tests of the page, one of whose labels has a hostile name."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tailwright as tw
+from tailwright.serving.connections import server_of
+from tailwright.serving.settings import ServerSettings, run_addresses
+
+HOSTILE = "<img src=x onerror=\"document.title='hacked'\">"
+ROWS = [
+    ("red leather shoes", "shoes|leather"),
+    ("black leather shoes", "shoes|leather"),
+    ("brown leather shoes", "shoes|leather"),
+    ("wool hat for winter", "hats|winter"),
+    ("straw hat", "hats"),
+    ("winter shoes with wool", "shoes|winter"),
+    ("winter coat", "winter"),
+    ("striped img onerror", HOSTILE),
+    ("striped shirt", HOSTILE),
+    ("green garden shoes", "shoes"),
+    ("garden chair", "chairs"),
+    ("shoes", "shoes"),
+]
+
+
+@contextmanager
+def serving_page(folder: Path) -> Iterator[str]:
+    """The address of the page while the runs `first`, which gives probabilities, and `second` are served."""
+    data = folder / "train.csv"
+    with data.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "labels"), *ROWS])
+    corpus = tw.read(data)
+    tw.train(corpus, "linear", augment=[], settings={"trees": 1}, out=folder / "first")
+    tw.train(corpus, "popularity", augment=[], out=folder / "second")
+    runs = run_addresses([str(folder / "first"), str(folder / "second")])
+    ready = threading.Event()
+    server = server_of(ServerSettings(runs=runs, log_requests=False), ready.set)
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[sock])))
+        thread.start()
+        try:
+            assert ready.wait(60), server.failure
+            yield f"http://127.0.0.1:{sock.getsockname()[1]}/"
+        finally:
+            server.should_exit = True
+            thread.join()
