@@ -1,4 +1,4 @@
-"""What the words of a `tailwright serve` command mean, by the command line itself, without starting a server."""
+"""What the words of a `tailwright serve` command mean, by the command line itself; no server is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/serving.md: its commands are ones that the command line takes, its requests get the answers it shows."""
+"""docs/serving.md: the command line takes its commands, and its requests get the answers that it shows."""
 
 from __future__ import annotations
 

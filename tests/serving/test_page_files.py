@@ -105,8 +105,8 @@ def test_texts_stand_out_from_their_paper(place, ink, paper):
 def luminance(colour: str) -> float:
     """The relative luminance of `rrggbb` or `rgb`, by WCAG 2."""
     digits = colour if len(colour) == 6 else "".join(2 * digit for digit in colour)
-    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    parts = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
+    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: it answers while one types, says why, labels a column, and shows texts as texts."""
+"""The page in a real browser: it answers while one types, says why, labels a column; texts stay texts."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def test_a_label_opens_by_enter_and_says_why(page):
 def test_two_runs_answer_side_by_side(page):
     asked(page, "red leather shoes")
     page.run(TYPE, "other", "second")
-    titles = "return [...document.querySelectorAll('#answers h3')].map((title) => title.textContent)"
-    assert until(page, titles) == ["first", "second"]
-    notes = page.run("return [...document.querySelectorAll('#answers .note')].map((note) => note.textContent)")
+    texts_of = "return [...document.querySelectorAll(arguments[0])].map((found) => found.textContent)"
+    assert until(page, texts_of, "#answers h3") == ["first", "second"]
+    notes = page.run(texts_of, "#answers .note")
     assert any("also there, place 1" in note for note in notes)
 
 
