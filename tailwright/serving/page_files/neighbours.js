@@ -12,7 +12,7 @@ const LONGEST_NAME = 26;
 /** The drawing; each neighbour has a name and a weight, the strongest first. */
 export function neighbourGraph(name, neighbours) {
   const height = STEP * neighbours.length + 8;
-  const told = neighbours.map((one) => `${one.name} ${one.weight.toFixed(2)}`).join(", ");
+  const told = neighbours.map((one) => `${one.name} ${figure(one.weight)}`).join(", ");
   const svg = drawn("svg", {
     role: "img",
     viewBox: `0 0 ${WIDTH} ${height}`,
@@ -28,12 +28,15 @@ export function neighbourGraph(name, neighbours) {
     svg.append(
       drawn("circle", { class: "series-2", cx: RING, cy: y(number), r: 6 }),
       drawn("text", { x: RING + 12, y: y(number) + 4 }, short(one.name, LONGEST_NAME)),
-      drawn("text", { x: WIDTH - 2, y: y(number) + 4, "text-anchor": "end" }, one.weight.toFixed(2)),
+      drawn("text", { x: WIDTH - 2, y: y(number) + 4, "text-anchor": "end" }, figure(one.weight)),
     );
   });
   svg.append(drawn("circle", { class: "series-1", cx: MIDDLE, cy: height / 2, r: 9 }));
   return svg;
 }
+
+/** `84`, `0.45`: a graph may have counts of walks or similarities. */
+const figure = (weight) => String(Number(weight.toPrecision(3)));
 
 const line = (from, to, wide) =>
   drawn("line", {
