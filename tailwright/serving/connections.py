@@ -9,7 +9,7 @@ import socket
 import threading
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import uvicorn
@@ -18,9 +18,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tailwright.serving.app import application
 from tailwright.serving.log import log_as_json, say
-from tailwright.serving.problems import RequestError
+from tailwright.serving.problems import RequestError, new_id
 from tailwright.serving.reloading import Reloader
-from tailwright.serving.service import Service
+from tailwright.serving.service import Note, Service
 from tailwright.serving.settings import ServerSettings
 
 _MOST_HEADER_BYTES = 64 << 10
@@ -55,7 +55,7 @@ class Connection(HttpToolsProtocol):
         self._headers_came()
         super().connection_lost(exc)
         if self.cycle is not None:
-            note = self.cycle.scope.get("tailwright")
+            note = cast(Note | None, self.cycle.scope.get("tailwright"))
             if note is not None and note.pending is not None:
                 note.pending.cancel()  # nobody waits for it any more
 
@@ -104,11 +104,13 @@ class Connection(HttpToolsProtocol):
         self._headers_came()
         if self.transport.is_closing():
             return
-        body = problem.body("", "")
+        request_id = new_id()
+        body = problem.body("", request_id)
         headers = {
             "content-type": "application/json",
             "content-length": str(len(body)),
             "connection": "close",
+            "x-request-id": request_id,
             "x-content-type-options": "nosniff",
             **problem.headers,
         }
@@ -123,7 +125,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, service: Service, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self._service, self._announce = service, announce
+        self.service, self._announce = service, announce
         self._reloader: Reloader | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.failure: Exception | None = None  # to load the runs
@@ -132,12 +134,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         with anyio.move_on_after(1):  # which imports the half of anyio that the first request would import
             await asyncio.sleep(0)
-        self._reloader = Reloader(self._service)
+        self._reloader = Reloader(self.service)
         self._tasks = [asyncio.create_task(self._load(self._reloader))]
 
     async def _load(self, reloader: Reloader) -> None:
         try:
-            await asyncio.to_thread(self._service.load)
+            await asyncio.to_thread(self.service.load)
             self._announce()
         except Exception as error:
             self.failure, self.should_exit = error, True
@@ -145,13 +147,13 @@ class Server(uvicorn.Server):
         await reloader.run()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._service.stopping = True
+        self.service.stopping = True
         for task in self._tasks:
             task.cancel()
         if self.failure is None:
             await asyncio.sleep(DRAIN_SECONDS)
         await super().shutdown(sockets)
-        self._service.close()
+        self.service.close()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -160,7 +162,11 @@ class Server(uvicorn.Server):
             yield
             return
         loop = asyncio.get_running_loop()
-        handlers = {signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._wake}
+        handlers = {
+            signal.SIGTERM: self.stop,
+            signal.SIGINT: self.stop,
+            signal.SIGHUP: self.look_for_replaced_runs,
+        }
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
         try:
@@ -169,12 +175,14 @@ class Server(uvicorn.Server):
             for number in handlers:
                 loop.remove_signal_handler(number)
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """As SIGTERM does: no longer ready, and at an end when all requests are answered."""
         self.force_exit = self.should_exit  # the second signal does not wait
-        self._service.stopping = self.should_exit = True
+        self.service.stopping = self.should_exit = True
         say("stopping", requests=len(self.server_state.tasks))
 
-    def _wake(self) -> None:
+    def look_for_replaced_runs(self) -> None:
+        """As SIGHUP does; from the event loop."""
         if self._reloader is not None:
             self._reloader.wake()
 

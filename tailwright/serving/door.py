@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tailwright.serving.log import say
-from tailwright.serving.problems import RequestError
+from tailwright.serving.problems import RequestError, new_id
 from tailwright.serving.service import Note, Service
 
 _HARMLESS = re.compile(r"[A-Za-z0-9._~:/+=@-]{1,128}")
@@ -37,9 +36,15 @@ class Door:
     """An application behind all that its requests have in common."""
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], service: Service) -> None:
-        self._app, self._service = app, service
-        self._path_of = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
+        self._app, self._service, self._routes = app, service, routes
+        self._path_of: dict[object, str] = {
+            route.endpoint: route.path for route in routes if isinstance(route, Route)
+        }
         self._keys = [key.encode() for key in service.settings.keys]
+
+    def routes(self) -> list[tuple[str, set[str]]]:
+        """The paths behind it, with their methods."""
+        return [(route.path, route.methods or set()) for route in self._routes if isinstance(route, Route)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -154,7 +159,7 @@ class _Outgoing:
 def _request_id(headers: Headers) -> str:
     """The client's own if it is harmless, else a new one."""
     given = headers.get("x-request-id", "")
-    return given if _HARMLESS.fullmatch(given) else os.urandom(16).hex()
+    return given if _HARMLESS.fullmatch(given) else new_id()
 
 
 def _problem(error: Exception) -> RequestError:

@@ -56,5 +56,5 @@ class Metrics:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
         together = CollectorRegistry()
-        MultiProcessCollector(together)
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)

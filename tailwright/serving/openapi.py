@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -124,15 +124,11 @@ OPERATIONS = (
 
 def description() -> dict[str, Any]:
     """The document of `/v1/openapi.json`."""
-    sent = [operation.body for operation in OPERATIONS if operation.body is not None]
-    given = [operation.answer for operation in OPERATIONS if isinstance(operation.answer, type)]
-    _, schemas = models_json_schema(
-        [
-            *((kind, "validation") for kind in dict.fromkeys(sent)),
-            *((kind, "serialization") for kind in dict.fromkeys((*given, bodies.ErrorBody))),
-        ],
-        ref_template=_REF,
-    )
+    kinds: dict[type[BaseModel], Literal["validation", "serialization"]]
+    kinds = {operation.body: "validation" for operation in OPERATIONS if operation.body is not None}
+    kinds |= {kind.answer: "serialization" for kind in OPERATIONS if isinstance(kind.answer, type)}
+    kinds[bodies.ErrorBody] = "serialization"
+    _, schemas = models_json_schema(list(kinds.items()), ref_template=_REF)
     known = schemas["$defs"]
     known["ProtocolError"] = {
         "type": "object",

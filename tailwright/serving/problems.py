@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,11 @@ class RequestError(Exception):
         else:
             content = {"error": {"code": self.code, "message": self.message, "request_id": request_id}}
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def new_id() -> str:
+    """The id of a request that came without one."""
+    return os.urandom(16).hex()
 
 
 def of_validation(error: ValidationError) -> RequestError:

@@ -58,7 +58,7 @@ class WorkQueue(Generic[Item, Result]):
         self._thread.start()
 
     def put(self, item: Item, size: int) -> asyncio.Future[Result]:
-        """What becomes of the item; `RequestError` if the queue is full. A cancelled item leaves the queue."""
+        """What becomes of the item; an error if the queue is full. One that is cancelled leaves the queue."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         entry = _Waiting(item, size, future)
         with self._changed:
@@ -106,7 +106,8 @@ class WorkQueue(Generic[Item, Result]):
             while self._items and (not taken or size + self._items[0].size <= self._most_at_once):
                 taken.append(self._items.popleft())
                 size += taken[-1].size
-            self._grow(-size)
+            if taken:
+                self._grow(-size)
             return taken
 
     def _run(self) -> None:

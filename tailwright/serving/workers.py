@@ -135,7 +135,7 @@ class _Crew:
     def _close(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         process.stdout.close()
-        mark_process_dead(process.pid, self._metrics)
+        mark_process_dead(process.pid, self._metrics)  # type: ignore[no-untyped-call]
 
 
 class _signals:  # noqa: N801 (a context manager, named as one)

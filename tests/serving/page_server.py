@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from asking_server import listening_server, settings_of
+
 import tailwright as tw
-from tailwright.serving.connections import server_of
-from tailwright.serving.settings import ServerSettings, run_addresses
 
 HOSTILE = "<img src=x onerror=\"document.title='hacked'\">"
 ROWS = [
@@ -40,15 +37,6 @@ def serving_page(folder: Path) -> Iterator[str]:
     corpus = tw.read(data)
     tw.train(corpus, "linear", augment=[], settings={"trees": 1}, out=folder / "first")
     tw.train(corpus, "popularity", augment=[], out=folder / "second")
-    runs = run_addresses([str(folder / "first"), str(folder / "second")])
-    ready = threading.Event()
-    server = server_of(ServerSettings(runs=runs, log_requests=False), ready.set)
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[sock])))
-        thread.start()
-        try:
-            assert ready.wait(60), server.failure
-            yield f"http://127.0.0.1:{sock.getsockname()[1]}/"
-        finally:
-            server.should_exit = True
-            thread.join()
+    settings = settings_of(folder / "first", folder / "second")
+    with listening_server(settings) as (_, port):
+        yield f"http://127.0.0.1:{port}/"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
+from asking_server import asked
+from starlette.routing import Router
 
 import tailwright.serving.page as page_module
 from tailwright.serving.page import MODULES, POLICY, page_routes
@@ -19,17 +20,16 @@ STYLE = (FOLDER / "page.css").read_text(encoding="utf-8")
 FAMILY = (FOLDER.parent.parent / "study" / "page" / "templates" / "page.css").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def client():
-    return TestClient(Starlette(routes=page_routes()))
+def got(path: str, **headers: str) -> httpx.Response:
+    return asked(Router(page_routes()), "GET", path, headers=headers)
 
 
 @pytest.mark.parametrize(
     ("path", "media_type"),
     [("/", "text/html"), ("/page/page.css", "text/css"), ("/page/page.js", "text/javascript")],
 )
-def test_a_file_is_sent_with_its_type_and_a_strict_policy(client, path, media_type):
-    answer = client.get(path)
+def test_a_file_is_sent_with_its_type_and_a_strict_policy(path, media_type):
+    answer = got(path)
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == f"{media_type}; charset=utf-8"
     assert answer.headers["Content-Security-Policy"] == POLICY
@@ -43,20 +43,20 @@ def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere():
     assert set(re.findall(r"'(\w+)'|(data:)", POLICY)) == {("none", ""), ("self", ""), ("", "data:")}
 
 
-def test_a_file_that_the_browser_has_is_not_sent_again(client):
-    tag = client.get("/page/page.js").headers["ETag"]
+def test_a_file_that_the_browser_has_is_not_sent_again():
+    tag = got("/page/page.js").headers["ETag"]
     known = {"If-None-Match": f'"other", W/{tag}'}
-    again = client.get("/page/page.js", headers=known)
+    again = got("/page/page.js", **known)
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
-    assert client.get("/page/dom.js", headers=known).status_code == 200
+    assert got("/page/dom.js", **known).status_code == 200
 
 
-def test_every_file_in_the_folder_is_sent_and_no_other(client):
+def test_every_file_in_the_folder_is_sent_and_no_other():
     sent = {path.name for path in FOLDER.iterdir()} - {"index.html"}
-    assert {name for name in sent if client.get(f"/page/{name}").status_code == 200} == sent
-    assert client.get("/page/family.css").text == FAMILY
+    assert {name for name in sent if got(f"/page/{name}").status_code == 200} == sent
+    assert got("/page/family.css").text == FAMILY
     for name in ("index.html", "none.js", "../page.py", "%2e%2e/page.py", "..%2fpage.py", ""):
-        assert client.get(f"/page/{name}").status_code == 404, name
+        assert got(f"/page/{name}").status_code == 404, name
 
 
 def test_the_page_has_no_script_or_style_of_its_own_and_asks_no_other_server():

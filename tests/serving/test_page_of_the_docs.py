@@ -9,14 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asking_server import Client, loaded
 from serve_words import options, served
-from starlette.testclient import TestClient
 
-import tailwright as tw
-from tailwright.checks.corpora import tiny_corpus
-from tailwright.serving.app import application
-from tailwright.serving.service import Service
-from tailwright.serving.settings import Limits, ServerSettings, run_addresses
+from tailwright.serving.settings import Limits
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -28,12 +24,9 @@ CURLS = [words for words in COMMANDS if words[0] == "curl"]
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory) -> Iterator[TestClient]:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    tw.train(tiny_corpus(), "popularity", augment=[], out=folder)
-    service = Service(ServerSettings(runs=run_addresses([str(folder)]), log_requests=False))
-    service.load()
-    yield TestClient(application(service), "http://127.0.0.1:8000")
+def client(matcher_folder) -> Iterator[Client]:
+    service = loaded(f"run={matcher_folder}")
+    yield Client(service)
     service.close()
 
 
@@ -63,14 +56,14 @@ def test_every_option_is_there_and_its_default_is_the_one_that_is_said():
 def test_a_request_gets_an_answer(client, words):
     data = [words[place + 1] for place, word in enumerate(words) if word == "-d"]
     kind = "application/json" if "-H" in words else "application/x-www-form-urlencoded"
-    body = "&".join(data)
-    answer = client.post(words[1], content=body, headers={"Content-Type": kind})
+    path = words[1].removeprefix("http://127.0.0.1:8000")
+    answer = client.post(path, content="&".join(data), headers={"Content-Type": kind})
     assert answer.status_code == 200, answer.text
 
 
 def test_the_answer_that_is_shown_has_the_fields_of_a_real_one(client):
     (shown,) = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
-    real = client.post("/v1/predict", json={"text": "old bridge", "k": 2}).json()
+    real = client.post("/v1/predict", {"text": "old bridge", "k": 2}).json()
     assert shown.keys() == real.keys()
     assert shown["predictions"][0].keys() == real["predictions"][0].keys()
     assert [label.keys() for label in shown["predictions"][0]["labels"]] == [
