@@ -39,8 +39,8 @@ wait_until_ready() {
     exit 1
 }
 
-printf 'text,labels\nred shoes,shoes\nwool hat,hats\n' >"$work/shop.csv"
-train=(train "$work/shop.csv" --out "$work/runs/run" --model popularity --augment none --test-share 0 --quiet)
+printf 'text,labels\nred shoes,shoes\nwool hat,hats\n' >"$work/own.csv"
+train=(train "$work/own.csv" --out "$work/runs/run" --model popularity --augment none --test-share 0 --quiet)
 
 if docker info >/dev/null 2>&1; then
     docker build --build-arg "EXTRAS=$extras" -f "$dockerfile" -t tailwright-check "$root"
