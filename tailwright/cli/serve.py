@@ -106,7 +106,7 @@ def serve(
     """
     require_extra("serve", "the server")
     from tailwright.serving.settings import Limits, ServerSettings, checked_keys, read_keys, run_addresses
-    from tailwright.serving.sockets import address_of, listening
+    from tailwright.serving.sockets import address_of, bound
     from tailwright.store.manifest import read_manifest
 
     found_keys: tuple[str, ...] = ()
@@ -141,8 +141,8 @@ def serve(
     for run in settings.runs:
         if not run.path.startswith("hub:"):
             read_manifest(Path(run.path), "run")  # before a port is taken and anything heavy is loaded
-    sockets = listening(host, port, workers)
-    address = address_of(sockets[0])
+    sock = bound(host, port, shared=workers > 1)
+    address = address_of(sock)
 
     def announce() -> None:
         asked = ["curl", f"{address}/v1/predict", "-H", "Content-Type: application/json"]
@@ -155,9 +155,10 @@ def serve(
 
     if workers == 1:
         from tailwright.serving.connections import serve as serve_here
+        from tailwright.serving.connections import server_of
 
-        serve_here(settings, sockets[0], announce)
+        serve_here(server_of(settings, announce), sock)
     else:
         from tailwright.serving.workers import serve_with_workers
 
-        serve_with_workers(settings, sockets, announce)
+        serve_with_workers(settings, sock, workers, announce)

@@ -16,6 +16,7 @@ import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from tailwright.progress import show
 from tailwright.serving.app import application
 from tailwright.serving.log import log_as_json, say
 from tailwright.serving.problems import RequestError, new_id
@@ -139,7 +140,8 @@ class Server(uvicorn.Server):
 
     async def _load(self, reloader: Reloader) -> None:
         try:
-            await asyncio.to_thread(self.service.load)
+            if not self.service.hosts:
+                await asyncio.to_thread(self.service.load)
             self._announce()
         except Exception as error:
             self.failure, self.should_exit = error, True
@@ -206,10 +208,10 @@ def server_of(settings: ServerSettings, announce: Callable[[], None] = lambda: N
     return Server(config, service, announce)
 
 
-def serve(settings: ServerSettings, sock: socket.socket, announce: Callable[[], None]) -> None:
+def serve(server: Server, sock: socket.socket) -> None:
     """Serve in this process until a signal comes; a run that cannot be loaded raises its error."""
     log_as_json()
-    server = server_of(settings, announce)
+    show(False)
     uvloop.run(server.serve(sockets=[sock]))
     if server.failure is not None:
         raise server.failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -20,6 +21,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from tailwright.errors import InputError, TailwrightError
 from tailwright.serving.log import say
 from tailwright.serving.settings import ServerSettings
+from tailwright.serving.sockets import beside
 from tailwright.training.threads import THREAD_VARIABLES
 
 _LOOK_EVERY = 0.2  # seconds
@@ -27,11 +29,11 @@ _SOON = 5.0  # a worker that dies sooner after its start waits so long for the n
 
 
 def serve_with_workers(
-    settings: ServerSettings, sockets: Sequence[socket.socket], announce: Callable[[], None]
+    settings: ServerSettings, sock: socket.socket, count: int, announce: Callable[[], None]
 ) -> None:
-    """Serve with a process a socket until a signal comes; `announce` is called when all are ready."""
+    """Serve with `count` processes beside a shared socket; `announce` is called when all are ready."""
     with tempfile.TemporaryDirectory(prefix="tailwright-metrics-") as folder:
-        crew = _Crew(settings, sockets, folder)
+        crew = _Crew(settings, sock, count, folder)
         with _signals(crew):
             try:
                 crew.start(announce)
@@ -42,9 +44,8 @@ def serve_with_workers(
 
 @dataclass
 class _Worker:
-    """A process and the socket that it serves; `due` is when one that died is started again."""
+    """A process; `due` is when one that died is started again."""
 
-    socket: socket.socket
     process: subprocess.Popen[bytes]
     started: float = field(default_factory=time.monotonic)
     due: float | None = None
@@ -53,15 +54,14 @@ class _Worker:
 class _Crew:
     """The worker processes."""
 
-    def __init__(self, settings: ServerSettings, sockets: Sequence[socket.socket], metrics: str) -> None:
-        self._settings, self._metrics, self._count = settings, metrics, len(sockets)
-        self._sockets = list(sockets)
+    def __init__(self, settings: ServerSettings, sock: socket.socket, count: int, metrics: str) -> None:
+        self._settings, self._socket, self._count, self._metrics = settings, sock, count, metrics
         self._workers: list[_Worker] = []
         self._stopping = False
 
     def start(self, announce: Callable[[], None]) -> None:
         """Start all; the first error of one of them is raised."""
-        self._workers = [_Worker(sock, self._process(sock)) for sock in self._sockets]
+        self._workers = [_Worker(self._process()) for _ in range(self._count)]
         for worker in self._workers:
             assert worker.process.stdout is not None
             told = worker.process.stdout.readline()
@@ -86,7 +86,7 @@ class _Crew:
                     self._close(worker.process)
                     worker.due = now if now - worker.started >= _SOON else now + _SOON
                 if now >= worker.due:
-                    self._workers[place] = _Worker(worker.socket, self._process(worker.socket))
+                    self._workers[place] = _Worker(self._process())
 
     def tell(self, number: int) -> None:
         """Send a signal to all workers."""
@@ -97,9 +97,6 @@ class _Crew:
     def stop(self) -> None:
         """Tell all workers to answer what they accepted and to end; told twice, they do not wait."""
         self._stopping = True
-        # The system takes connections as long as anybody has the socket, and only workers answer them.
-        for sock in self._sockets:
-            sock.close()
         self.tell(signal.SIGTERM)
 
     def end(self) -> None:
@@ -110,20 +107,22 @@ class _Crew:
             worker.process.wait()
             self._close(worker.process)
 
-    def _process(self, sock: socket.socket) -> subprocess.Popen[bytes]:
-        handle = sock.fileno()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tailwright.serving.worker", str(handle)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            pass_fds=[handle],
-            env={**os.environ, **self._variables()},
-            start_new_session=True,  # Ctrl-C is for the parent, which tells the others
-        )
+    def _process(self) -> subprocess.Popen[bytes]:
+        # Only the worker keeps its socket: if it dies, connections go to the others.
+        with beside(self._socket) as sock:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tailwright.serving.worker", str(sock.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[sock.fileno()],
+                env={**os.environ, **self._variables()},
+                start_new_session=True,  # Ctrl-C is for the parent, which tells the others
+            )
         assert process.stdin is not None
         # By stdin, as everybody can read the arguments of a process, and keys are among the settings.
-        process.stdin.write(self._settings.model_dump_json().encode())
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # one that dies so soon is noticed elsewhere
+            process.stdin.write(self._settings.model_dump_json().encode() + b"\n")
+            process.stdin.flush()
         return process
 
     def _variables(self) -> Mapping[str, str]:
@@ -133,8 +132,10 @@ class _Crew:
         return {"PROMETHEUS_MULTIPROC_DIR": self._metrics, **shares}
 
     def _close(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
         mark_process_dead(process.pid, self._metrics)  # type: ignore[no-untyped-call]
 
 

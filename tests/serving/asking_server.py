@@ -19,7 +19,7 @@ from tailwright.serving.connections import Server, server_of
 from tailwright.serving.door import Door
 from tailwright.serving.service import Service
 from tailwright.serving.settings import ServerSettings, run_addresses
-from tailwright.serving.sockets import listening
+from tailwright.serving.sockets import bound
 
 PATIENCE = 60.0  # seconds that a machine may take, however slow it is
 
@@ -63,7 +63,7 @@ class Client:
 @contextmanager
 def listening_server(settings: ServerSettings) -> Iterator[tuple[Server, int]]:
     """A server in a thread, with its port; when the block ends it stops as after SIGTERM."""
-    (sock,) = listening("127.0.0.1", 0)
+    sock = bound("127.0.0.1", 0)
     port, ready = sock.getsockname()[1], threading.Event()
     server = server_of(settings, ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[sock])))

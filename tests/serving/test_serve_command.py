@@ -64,12 +64,13 @@ class Started:
 
     def __init__(self, log: Path, *arguments: str, **variables: str) -> None:
         self.log = log
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tailwright", "serve", "--port", "0", "--json", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=log.open("wb"),
-            env={**os.environ, **variables},
-        )
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tailwright", "serve", "--port", "0", "--json", *arguments],
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env={**os.environ, **variables},
+            )
         told = self.process.stdout.readline()
         assert told, log.read_text()
         self.address = json.loads(told)["address"]
@@ -118,6 +119,8 @@ def test_workers_share_port_memory_and_metrics_and_one_that_dies_is_started_agai
         assert server.stop() == 0
     finally:
         server.process.kill()
+        server.process.wait()
+        server.process.stdout.close()
 
 
 def large_run(folder: Path, rows: int = 90) -> None:
