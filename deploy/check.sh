@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether the image would work: builds and asks it where docker runs; elsewhere the Dockerfile's own pip command and its
-# own command, in a new virtual environment. Takes the network and some minutes.
+# Whether the image works: builds it and asks it where docker runs; elsewhere it takes the steps and the command of the
+# Dockerfile in a new virtual environment. Takes the network and some minutes.
 #
 #   deploy/check.sh [EXTRAS]
 set -euo pipefail
@@ -44,8 +44,8 @@ train=(train "$work/own.csv" --out "$work/runs/run" --model popularity --augment
 
 if docker info >/dev/null 2>&1; then
     docker build --build-arg "EXTRAS=$extras" -f "$dockerfile" -t tailwright-check "$root"
-    mkdir -p -m 777 "$work/runs"
-    docker run --rm -v "$work:$work" tailwright-check "${train[@]}"
+    here=(--user "$(id -u):$(id -g)" -e NUMBA_CACHE_DIR=/tmp/numba -e TAILWRIGHT_CACHE=/tmp/cache)
+    docker run --rm "${here[@]}" -v "$work:$work" tailwright-check "${train[@]}"
     docker run --rm -p "127.0.0.1:$port:8000" -v "$work/runs:/runs:ro" tailwright-check &
 else
     python3 -m venv "$work/environment"
