@@ -25,16 +25,16 @@ class Reloader:
         self._woken.set()
 
     async def run(self) -> None:
-        """Until the task is cancelled."""
+        """Until the task is cancelled; a first look finds what was replaced while it was loaded."""
         every = self._service.settings.reload_every or None
         while True:
+            for address in self._service.settings.runs:
+                await self._look(address, self._service.host(address.name))
             try:
                 await asyncio.wait_for(self._woken.wait(), every)
                 self._woken.clear()
             except asyncio.TimeoutError:
                 pass
-            for address in self._service.settings.runs:
-                await self._look(address, self._service.host(address.name))
 
     async def _look(self, address: RunAddress, old: Hosted) -> None:
         files = await asyncio.to_thread(_files, old.folder)

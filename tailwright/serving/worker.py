@@ -1,7 +1,7 @@
-"""One of several server processes: `python -m tailwright.serving.worker FD`, settings as a line of JSON on stdin.
+"""One of several server processes: `python -m tailwright.serving.worker FD`.
 
-It listens when its runs are loaded, so that connections go to workers that can answer. It says on stdout, in
-one line of JSON, that it is ready, or why it cannot be.
+Its settings are a line of JSON on stdin. It listens when its runs are loaded, so that connections go to
+workers that can answer. It says on stdout, in a line of JSON, that it is ready, or why it cannot be.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tailwright.serving.settings import ServerSettings
 
 
 def main() -> int:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what it is about, the folders, is looked at after loading
     settings = ServerSettings.model_validate_json(sys.stdin.buffer.readline())
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     try:

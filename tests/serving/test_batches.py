@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tailwright as tw
-from tailwright.checks.corpora import FILLERS, TOPICS
+from tailwright.checks.corpora import FILLERS, TOPICS, tiny_corpus
 from tailwright.runs import Run
 from tailwright.serving.batch import DEEPEST, Ask, Options, answers, depth_of
 
@@ -85,6 +85,17 @@ def test_a_model_without_probabilities_gives_scores_alone(matcher_folder):
     (label,) = answer.texts[0]
     assert (label.name, label.probability) == ("apple things", None)
     assert label.score == run.predict(["apple"], 1).scores[0][0]
+
+
+def test_in_a_batch_twin_differs_by_rounding_alone():
+    corpus = tiny_corpus()
+    run = tw.train(corpus, "twin", settings={"epochs": 1}, measure=False)
+    texts = corpus.train.texts.to_pylist()[:20]
+    for text, answer in zip(texts, answers(run, [Ask([text], Options()) for text in texts]), strict=True):
+        (alone_,) = answers(run, [Ask([text], Options())])
+        assert [label.id for label in answer.texts[0]] == [label.id for label in alone_.texts[0]]
+        for one, other in zip(answer.texts[0], alone_.texts[0], strict=True):
+            assert one.score == pytest.approx(other.score, rel=1e-5, abs=1e-5)
 
 
 def test_a_request_that_needs_very_many_labels_does_not_deepen_the_batch(run):

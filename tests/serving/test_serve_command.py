@@ -17,6 +17,7 @@ from asking_server import PATIENCE, until
 import tailwright as tw
 from tailwright.cli import run
 from tailwright.errors import EXTRA_OF
+from tailwright.serving.hosted import version_of
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,8 @@ def test_workers_share_port_memory_and_metrics_and_one_that_dies_is_started_agai
         assert counted(server.address) == 45
         large_run(folder, rows=80)
         server.process.send_signal(signal.SIGHUP)
-        until(lambda: len(server.events("reloaded")) == 2)
+        new = version_of(folder)
+        until(lambda: {served_version(server.address) for _ in range(10)} == {new})
         assert server.stop() == 0
     finally:
         server.process.kill()
@@ -128,6 +130,10 @@ def large_run(folder: Path, rows: int = 90) -> None:
     texts = [" ".join(f"w{row}x{word}" for word in range(300)) for row in range(rows)]
     labels = [[f"label {row % 9}"] for row in range(rows)]
     tw.train(texts, labels, model="linear", settings={"trees": 1}, measure=False).save(folder, overwrite=True)
+
+
+def served_version(address: str) -> str:
+    return httpx.get(f"{address}/v1/models", timeout=PATIENCE).json()["models"][0]["version"]
 
 
 def child_pids(pid: int) -> list[int]:
