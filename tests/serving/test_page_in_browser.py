@@ -230,6 +230,18 @@ def test_tables_are_read_as_python_writes_them_and_written_as_python_reads_them(
     assert set(formulas) <= {"-2", "-2|-2"}
 
 
+def test_a_server_that_loads_its_runs_is_asked_again_and_typing_may_begin(page, address):
+    script = STAND_IN.replace("INSTEAD", "number === 0 && {status: 503}")
+    made = page.devtools("Page.addScriptToEvaluateOnNewDocument", source=f"(() => {{ {script} }})()")
+    page.visit(address)
+    page.devtools("Page.removeScriptToEvaluateOnNewDocument", **made)
+    assert until(page, SAID, "error") == "Made by the test."
+    page.run(TYPE, "text", "red leather shoes")
+    assert until(page, NAMES)[0] == "shoes"
+    assert page.run(SAID, "error") == ""
+    assert page.run("return window.asked") == 3  # the runs twice, then the labels
+
+
 def test_a_picked_table_keeps_its_columns_and_may_be_put_back(page):
     page.run(KEEP_FILE)
     pick = """

@@ -29,7 +29,7 @@ export class OneText {
     const { signal } = (this.current = new AbortController());
     const text = byId("text").value;
     const models = [byId("model").value, byId("other").value].filter(Boolean);
-    if (!text.trim()) {
+    if (!text.trim() || !models.length) { // the runs may not be known yet
       this.show([]);
       byId("status").textContent = "";
       return;
@@ -44,7 +44,7 @@ export class OneText {
       byId("status").textContent = summary(said[0]);
       this.report(null);
     } catch (error) {
-      if (error.name !== "AbortError") this.report(error);
+      if (!signal.aborted) this.report(error);
     } finally {
       if (!signal.aborted) byId("answers").removeAttribute("aria-busy");
     }
@@ -63,7 +63,7 @@ export class OneText {
         await explain(text, label, this.question(model), panel, signal);
       } catch (error) {
         panel.replaceChildren();
-        if (error.name !== "AbortError") this.report(error);
+        if (!signal.aborted) this.report(error);
       }
     };
     const section = element("section", { "aria-label": `Labels by ${model}` });
