@@ -58,17 +58,22 @@ class Bench:
 
     def load(self, port: int, **asked: Any) -> dict[str, Any]:
         """What a load of some seconds gave."""
-        return json.loads(self.start_load(port, **asked).communicate()[0])
+        return _said(self.start_load(port, **asked))
 
     def start_load(self, port: int, batch: int = 1, **asked: Any) -> subprocess.Popen[bytes]:
+        """A load that has begun."""
         words = {"port": port, "texts": str(self.texts), "batch": batch, "seconds": self.seconds}
         words |= {"connections": CONNECTIONS} | asked
         command = [sys.executable, str(HERE / "serving_load.py"), json.dumps(words)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        return process
 
     def capacity(self, port: int, batch: int) -> dict[str, Any]:
         """The highest rate whose 99th percentile is below the limit, by halving the step towards it."""
-        low, high = 0.0, 1.2 * self.load(port, batch=batch, clients=CLIENTS)["answered_a_second"]
+        most = self.load(port, batch=batch, clients=CLIENTS)["answered_a_second"]
+        low, high = 0.0, 1.2 * most
         best: dict[str, Any] = {"answered_a_second": 0.0}
         for _ in range(self.steps):
             rate = (low + high) / 2
@@ -76,7 +81,12 @@ class Bench:
             good = set(said["outcomes"]) == {"200"} and said["p99_ms"] < P99_MS
             low, high = (rate, high) if good else (low, rate)
             best = said if good else best
-        return best
+        return {"of_64_clients": most, **best}
+
+
+def _said(load: subprocess.Popen[bytes]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(load.communicate()[0])
+    return found
 
 
 def against_plain(bench: Bench) -> dict[str, Any]:
@@ -99,15 +109,14 @@ def against_plain(bench: Bench) -> dict[str, Any]:
 
 
 def overload(bench: Bench, capacity: float, minutes: float) -> dict[str, Any]:
-    """Ten times the capacity in batches; resident memory of the server, ten times."""
+    """Ten times the capacity in batches; resident memory of the server over time."""
     memory: list[float] = []
     with bench.server() as (process, port):
-        load = bench.start_load(port, batch=BATCH, rate=10 * max(capacity, 1.0), seconds=60 * minutes)
+        load = bench.start_load(port, batch=BATCH, rate=10 * capacity, seconds=60 * minutes)
         while load.poll() is None:
             memory.append(psutil.Process(process.pid).memory_info().rss / 2**20)
             time.sleep(max(6 * minutes, 0.2))
-        assert load.stdout is not None
-        said = json.loads(load.stdout.read())
+        said = _said(load)
     return {"minutes": minutes, **said, "rss_mb": [round(value) for value in memory]}
 
 
@@ -118,7 +127,7 @@ def stopped(bench: Bench, rate: float) -> dict[str, Any]:
         time.sleep(bench.seconds / 2)
         process.send_signal(signal.SIGTERM)
         code = process.wait()
-        said = json.loads(load.communicate()[0])
+        said = _said(load)
     return {"exit_code": code, "lost": said["outcomes"].get("lost", 0), **said}
 
 
@@ -172,15 +181,15 @@ def main() -> None:
             with bench.server("--workers", str(workers)) as (_, port):
                 for batch in (1, BATCH):
                     capacity[f"{workers} workers, {batch} texts"] = bench.capacity(port, batch)
-        single, batches = (capacity[f"1 workers, {n} texts"]["answered_a_second"] for n in (1, BATCH))
+        single, batches = (capacity[f"1 workers, {n} texts"]["of_64_clients"] for n in (1, BATCH))
         result = {
             "run": str(asked.run or "winapi-seealso" if not asked.quick else "tiny"),
             "p99_below_ms": P99_MS,
             "capacity": capacity,
             "plain": against_plain(bench),
             "overload": overload(bench, batches, minutes),
-            "stopped": stopped(bench, max(single / 2, 5.0)),
-            "replaced": replaced(bench, max(single / 2, 5.0), Path(name) / "replaced"),
+            "stopped": stopped(bench, single / 2),
+            "replaced": replaced(bench, single / 2, Path(name) / "replaced"),
         }
     common.emit("serving", result)
 

@@ -145,4 +145,5 @@ def said(taken: list[float], outcomes: Counter[str], seconds: float) -> dict[str
 
 if __name__ == "__main__":
     arguments = json.loads(sys.argv[1])
+    print("started", flush=True)
     print(json.dumps(uvloop.run((open_loop if "rate" in arguments else closed_loop)(arguments))))

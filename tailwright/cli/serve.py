@@ -105,6 +105,7 @@ def serve(
     When it is ready it prints a `curl` command to try.
     """
     require_extra("serve", "the server")
+    from tailwright.runs.hub import HUB
     from tailwright.serving.settings import Limits, ServerSettings, checked_keys, read_keys, run_addresses
     from tailwright.serving.sockets import address_of, bound
     from tailwright.store.manifest import read_manifest
@@ -139,7 +140,7 @@ def serve(
         log_texts=log_texts,
     )
     for run in settings.runs:
-        if not run.path.startswith("hub:"):
+        if not run.path.startswith(HUB):
             read_manifest(Path(run.path), "run")  # before a port is taken and anything heavy is loaded
     sock = bound(host, port, shared=workers > 1)
     address = address_of(sock)

@@ -22,35 +22,36 @@ _DROPPED = 16 << 20
 async def read_body(request: Request, limits: Limits) -> bytes:
     """All bytes; an error if there are too many, whatever the headers say, or if they come too slowly."""
     said = request.headers.get("content-length", "0")
-    most = limits.body
-    chunks, size = [], int(said) if said.isdecimal() and int(said) > most else 0
-    known_too_large = size > most
+    promised = int(said) if said.isdecimal() and len(said) < 19 else 0
+    if promised > limits.body and "expect" in request.headers:
+        raise _too_large(promised, limits)  # the client waits for our word before it sends the body
+    chunks, size = [], 0
     try:
         with anyio.fail_after(limits.body_seconds):
-            received = 0
-            while True:
+            more = True
+            while more and size <= limits.body + _DROPPED:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
-                chunk = message.get("body", b"")
-                received += len(chunk)
-                if not known_too_large and received <= most:
-                    chunks.append(chunk)
-                if not message.get("more_body", False) or received > most + _DROPPED:
-                    break
+                size += len(message.get("body", b""))
+                more = message.get("more_body", False)
+                if max(size, promised) <= limits.body:
+                    chunks.append(message.get("body", b""))
     except TimeoutError:
-        raise RequestError(
-            "body_timeout",
-            f"found a body that was not whole after {limits.body_seconds:g} seconds, expected all of it",
-            {"Connection": "close"},
-        ) from None
-    if known_too_large or received > most:
-        raise RequestError(
-            "too_large",
-            f"found a body of {max(size, received)} bytes or more, expected at most {most}",
-            {"Connection": "close"},
-        )
+        if max(size, promised) <= limits.body:
+            raise RequestError(
+                "body_timeout",
+                f"found no end of the body after {limits.body_seconds:g} seconds, expected it",
+                {"Connection": "close"},
+            ) from None
+    if max(size, promised) > limits.body:
+        raise _too_large(max(size, promised), limits)
     return b"".join(chunks)
+
+
+def _too_large(size: int, limits: Limits) -> RequestError:
+    found = f"found a body of {size} bytes or more, expected at most {limits.body}"
+    return RequestError("too_large", found, {"Connection": "close"})
 
 
 async def json_body(request: Request, kind: type[Body], limits: Limits) -> Body:

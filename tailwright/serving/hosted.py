@@ -44,9 +44,11 @@ class Background:
     @cached_property
     def rows(self) -> Dataset | None:
         try:
-            return training_rows(self._run)
+            rows = training_rows(self._run)
         except (InputError, OSError):
             return None
+        # Labels that came later by their texts are on no row.
+        return rows if rows.labels == len(self._run.labels) else None
 
     @cached_property
     def row_search(self) -> RowSearch | None:
@@ -55,9 +57,7 @@ class Background:
     @cached_property
     def graph(self) -> sparse.csr_array | None:
         """(labels, labels): the correlation graph, as `tailwright graph` makes it."""
-        if self.rows is None or self.rows.labels != len(self._run.labels):
-            return None
-        return correlation_graph(self.rows.originals().targets)
+        return None if self.rows is None else correlation_graph(self.rows.originals().targets)
 
     @cached_property
     def label_vectors(self) -> sparse.csr_array:

@@ -34,7 +34,7 @@ def main() -> int:
 
 def _stop_with_parent() -> None:
     """The parent never closes our stdin as long as it lives."""
-    sys.stdin.buffer.read()
+    os.read(0, 1)  # past Python's own reader, which no thread may hold when the process ends
     os.kill(os.getpid(), signal.SIGTERM)
 
 

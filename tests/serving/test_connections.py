@@ -77,6 +77,13 @@ def test_a_chunked_body_is_read_and_one_that_is_too_long_refused(port):
     assert (status, headers["connection"], said["error"]["code"]) == (413, "close", "too_large")
 
 
+def test_a_client_that_asks_first_is_told_before_it_sends_too_much(port):
+    status, _, body = one_answer(
+        port, predict_bytes(b"", f"Content-Length: {2 << 20}", "Expect: 100-continue")
+    )
+    assert (status, body["error"]["code"]) == (413, "too_large")
+
+
 def test_bytes_that_are_no_request_get_an_error_of_our_shape(port):
     status, headers, body = one_answer(port, b"\x16\x03\x01 hello\r\n\r\n")
     assert (status, body["error"]["code"], len(headers["x-request-id"])) == (400, "bad_request", 32)
