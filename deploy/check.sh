@@ -61,6 +61,7 @@ else
     mapfile -t command < <(words_of ENTRYPOINT; words_of CMD)
     command=("${command[@]//\/runs/$work/runs}")
     command=("${command[@]//8000/$port}")
+    command=("${command[@]//0.0.0.0/127.0.0.1}")
     "${command[@]}" &
 fi
 started=$!
