@@ -13,6 +13,11 @@ EXTRA_OF = {
     "huggingface_hub": "hub",
     "tensorboardX": "tensorboard",
     "mlflow": "mlflow",
+    "httptools": "serve",
+    "prometheus_client": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
+    "uvloop": "serve",
 }
 
 

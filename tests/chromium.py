@@ -41,9 +41,12 @@ class Browser:
         self._session += f"/{made['sessionId']}"
 
     def open(self, path: Path) -> None:
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address: str) -> None:
         for forget in (self.errors, self.requests):  # what the page before said
             forget()
-        self._ask("POST", "/url", {"url": path.resolve().as_uri()})
+        self._ask("POST", "/url", {"url": address})
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value that `script` returns; it finds its arguments in `arguments`."""

@@ -19,9 +19,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tailwright"
 # From the top floor to the ground; rooms on one line may not import each other.
 FLOORS = [
     ("cli",),
+    ("serving",),
     ("checks",),
     ("study",),
-    ("serving", "sklearn"),
+    ("sklearn",),
     ("runs",),
     ("models",),
     ("augmentation",),

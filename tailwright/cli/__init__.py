@@ -24,6 +24,7 @@ from tailwright.cli import (
     predict,
     quality,
     report,
+    serve,
     study,
     tail,
     train,
@@ -57,6 +58,7 @@ label_commands.command("add")(labels.add)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("serve")(serve.serve)
 app.command("tail")(tail.tail)
 app.command("graph")(graph.graph)
 app.command("explain-mix")(explain_mix.explain_mix)

@@ -19,7 +19,7 @@ from tailwright.labels.lookup import LabelLookup
 from tailwright.models.shared.reasons import PartOpinion, Reasons, WordShare
 from tailwright.runs.explained_html import fragment
 from tailwright.runs.explained_text import plain_text
-from tailwright.runs.nearest_rows import NearRow, nearest_rows, training_rows
+from tailwright.runs.nearest_rows import NearRow, RowSearch, training_rows
 from tailwright.runs.occlusion import occluded
 from tailwright.runs.tail import Tail, check_dial, depth_for, reordered, tail_value, tail_weights
 
@@ -102,7 +102,7 @@ def explain(
     nearest_by = ""
     if rows and explained:
         try:
-            near = nearest_rows(run, training_rows(run), text, chosen, rows)
+            near = RowSearch(run, training_rows(run)).nearest(text, chosen, rows)
         except InputError as error:
             notes.append(f"no training rows are shown: {error}")
         else:

@@ -7,7 +7,7 @@ of these are allowed ones or it names no more, so the outcome is that of its who
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,10 +38,21 @@ def allowed_labels(labels: LabelSpace, only: Labels | None, without: Labels | No
     if only is None and without is None:
         return None
     lookup = LabelLookup(labels)
-    allowed = np.full(len(labels), only is None)
-    for chosen, value in ((only, True), (without, False)):
-        for label in [] if chosen is None else [chosen] if isinstance(chosen, str | int) else chosen:
-            allowed[lookup.column_of(str(label))] = value
+
+    def columns(chosen: Labels) -> list[int]:
+        asked = [chosen] if isinstance(chosen, str | int) else chosen
+        return [lookup.column_of(str(label)) for label in asked]
+
+    return allowed_columns(
+        len(labels), None if only is None else columns(only), [] if without is None else columns(without)
+    )
+
+
+def allowed_columns(labels: int, only: Sequence[int] | None, without: Sequence[int]) -> np.ndarray:
+    """(labels,) bool: the same for labels by their columns."""
+    allowed = np.full(labels, only is None)
+    allowed[list(only or [])] = True
+    allowed[list(without)] = False
     if not allowed.any():
         raise InputError("a choice of labels that leaves none", expected="at least one label")
     return allowed
@@ -72,6 +83,13 @@ def _labels_in(path: Path, lookup: LabelLookup) -> list[str]:
     return names if named else space.ids.to_pylist()
 
 
+def first_depth(k: int, allowed: np.ndarray) -> int:
+    """How many labels a model is asked for in the first place, where k of the `allowed` ones are wanted."""
+    # Labels that are left out and k are always enough, and if these are few there is no need to try fewer.
+    labels = len(allowed)
+    return min(labels, k + labels - int(np.count_nonzero(allowed)), DEEPER * k)
+
+
 def top_among(ask: Ask, rows: int, k: int, allowed: np.ndarray, reach: Callable[[], Ask | None]) -> TopK:
     """The k best of the `allowed` labels of each of so many texts; scores stay what they are.
 
@@ -97,8 +115,7 @@ def top_among(ask: Ask, rows: int, k: int, allowed: np.ndarray, reach: Callable[
             lacking.append(texts[(top.ids[:, -1] >= 0) & (kept.sum(axis=1) < wanted)])
         return np.concatenate(lacking)
 
-    # So many are always enough, and if few labels are left out there is no need to try fewer.
-    depth, waiting = min(labels, k + labels - int(np.count_nonzero(allowed)), DEEPER * k), np.arange(rows)
+    depth, waiting = first_depth(k, allowed), np.arange(rows)
     while len(waiting):
         waiting = filled(ask, waiting, depth)
         if depth == labels:

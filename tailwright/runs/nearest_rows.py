@@ -59,30 +59,38 @@ def training_rows(run: Run) -> Dataset:
     return corpus.train.weighed()
 
 
-def nearest_rows(run: Run, train: Dataset, text: str, labels: Sequence[int], count: int) -> Nearest:
-    """Of each of `labels`, the `count` rows that are nearest by the model's vectors, or else by TF-IDF.
+class RowSearch:
+    """The training rows of a run, prepared once for any number of searches."""
 
-    Only rows whose pair with the label gives a loss count; those with nothing in common with the text are
-    left out.
-    """
-    features = TfIdf.fit(train.texts)
-    query, taught = features.transform([text]), train.learnt_targets().tocsc()
-    taught.eliminate_zeros()
-    own = run.model.text_vectors([text])  # (1, width)
-    found = []
-    for label in labels:
-        stored = slice(taught.indptr[label], taught.indptr[label + 1])
-        rows, targets = taught.indices[stored], taught.data[stored]
-        cosines = (features.transform(train.texts.take(pa.array(rows))) @ query.T).toarray()[:, 0]
-        if own is not None:
-            some = _best(cosines, rows, MOST_ENCODED)
-            rows, targets = rows[some], targets[some]
-            vectors = run.model.text_vectors(train.texts.take(pa.array(rows)))
-            assert vectors is not None, "a model has vectors of all texts or of none"
-            cosines = vectors @ own[0]
-        best = [place for place in _best(cosines, rows, count) if cosines[place]]
-        found.append(tuple(_near(train, rows[at], cosines[at], targets[at]) for at in best))
-    return Nearest(found, TF_IDF if own is None else VECTORS)
+    def __init__(self, run: Run, train: Dataset) -> None:
+        self._run, self._train = run, train
+        self._features = TfIdf.fit(train.texts)
+        self._taught = train.learnt_targets().tocsc()
+        self._taught.eliminate_zeros()
+
+    def nearest(self, text: str, labels: Sequence[int], count: int) -> Nearest:
+        """Of each of `labels`, the `count` rows that are nearest by the model's vectors, or else by TF-IDF.
+
+        Only rows whose pair with the label gives a loss count; those with nothing in common with the text
+        are left out.
+        """
+        train, taught, model = self._train, self._taught, self._run.model
+        query = self._features.transform([text])
+        own = model.text_vectors([text])  # (1, width)
+        found = []
+        for label in labels:
+            stored = slice(taught.indptr[label], taught.indptr[label + 1])
+            rows, targets = taught.indices[stored], taught.data[stored]
+            cosines = (self._features.transform(train.texts.take(pa.array(rows))) @ query.T).toarray()[:, 0]
+            if own is not None:
+                some = _best(cosines, rows, MOST_ENCODED)
+                rows, targets = rows[some], targets[some]
+                vectors = model.text_vectors(train.texts.take(pa.array(rows)))
+                assert vectors is not None, "a model has vectors of all texts or of none"
+                cosines = vectors @ own[0]
+            best = [place for place in _best(cosines, rows, count) if cosines[place]]
+            found.append(tuple(_near(train, rows[at], cosines[at], targets[at]) for at in best))
+        return Nearest(found, TF_IDF if own is None else VECTORS)
 
 
 def _best(cosines: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:

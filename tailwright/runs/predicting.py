@@ -57,8 +57,12 @@ class Request:
 
     def answer(self, run: Ranks, texts: Texts) -> Predictions:
         """What the run says of the texts; one string is one text."""
-        rows = arrow_strings([texts] if isinstance(texts, str) else texts)
-        top = run.top(rows, self.k, tail=self.tail, allowed=self.allowed)
+        ranked = self.ranked(run, arrow_strings([texts] if isinstance(texts, str) else texts))
+        return Predictions.of(ranked.shown, run.labels, None if self.abstain is None else ranked.silent)
+
+    def ranked(self, run: Ranks, rows: pa.LargeStringArray) -> RankedLabels:
+        """The same as numbers of labels, with the model's own scores too."""
+        top = own = run.top(rows, self.k, tail=self.tail, allowed=self.allowed)
         if run.gives_probabilities:
             top = TopK(top.ids, np.where(top.ids >= 0, run.probabilities(top), -math.inf))
         # In single precision, as scores are shown: a label of 0.7 has at least 0.7.
@@ -68,8 +72,16 @@ class Request:
         left_out = np.repeat(silent[:, None], top.k, axis=1)
         if self.threshold is not None:
             left_out |= top.scores < np.float32(self.threshold)
-        shown = TopK(np.where(left_out, PADDING, top.ids), top.scores)
-        return Predictions.of(shown, run.labels, None if self.abstain is None else silent)
+        return RankedLabels(TopK(np.where(left_out, PADDING, top.ids), top.scores), own.scores, silent)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLabels:
+    """The labels that a request gets for texts; the scores of `shown` are probabilities if there are such."""
+
+    shown: TopK  # padding may stand anywhere
+    own_scores: np.ndarray  # (texts, k) float32: what the model gave
+    silent: np.ndarray  # (texts,) bool: texts that get no labels
 
 
 def _check_probability(name: str, value: Any) -> None:

@@ -268,10 +268,11 @@ def _ranked(
     return model.predict(texts, k) if excluded is None else model.predict_besides(texts, k, excluded)
 
 
-def load(path: str | Path) -> Run:
+def load(path: str | Path, *, mapped: bool = False) -> Run:
     """The run kept in a folder, or on the hub as `hub:user/name` or `hub:user/name@revision`.
 
-    Anything damaged in it is one clear error, and nothing in it is executed.
+    Anything damaged in it is one clear error, and nothing in it is executed. With `mapped`, processes that
+    load the same folder share the memory of its large arrays.
 
     >>> import tempfile
     >>> from tailwright.runs import train
@@ -281,7 +282,7 @@ def load(path: str | Path) -> Run:
     ...     load(Path(parent) / "run").predict(["blue shoes"], k=1).names
     [['shoes']]
     """
-    folder = open_folder(folder_of(path), kind="run")
+    folder = open_folder(folder_of(path), kind="run", mapped=mapped)
     facts = _facts(folder)
     stored = folder.sub("labels")
     try:

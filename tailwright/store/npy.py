@@ -124,15 +124,24 @@ def npy_chunks(array: np.ndarray, name: str) -> list[bytes | memoryview]:
 
 
 def read_npy(
-    path: Path, *, dtype: DTypeLike | None = None, shape: Shape | None = None, mmap: bool = False
+    path: Path,
+    *,
+    dtype: DTypeLike | None = None,
+    shape: Shape | None = None,
+    mmap: bool = False,
+    private: bool = False,
 ) -> np.ndarray:
-    """The array in the file; with `mmap` a read-only mapping, which survives if the file is replaced."""
+    """The array in the file; with `mmap` a read-only mapping, which survives if the file is replaced.
+
+    A `private` mapping can be written to: the file stays as it is, and a page is copied at its first write.
+    """
     with errors_of_reading(path), path.open("rb") as file:
         stored_dtype, stored_shape = _read_header(file, path)
         check_expected(path, stored_dtype, stored_shape, dtype, shape)
         count = math.prod(stored_shape)
         if mmap and count:
-            pages = memory.mmap(file.fileno(), 0, access=memory.ACCESS_READ)
+            access = memory.ACCESS_COPY if private else memory.ACCESS_READ
+            pages = memory.mmap(file.fileno(), 0, access=access)
             flat = np.frombuffer(pages, stored_dtype, count, offset=file.tell())
         else:
             flat = np.fromfile(file, stored_dtype, count)
@@ -140,7 +149,7 @@ def read_npy(
         raise DamagedFolderError(f"{len(flat)} values", expected=str(count), path=path)
     array = flat.reshape(stored_shape)
     check_bools(array, path)
-    if mmap:
+    if mmap and not private:
         array.flags.writeable = False
     return array
 

@@ -27,19 +27,21 @@ from tailwright.store.npy import (
 from tailwright.store.tensors import read_tensors
 
 _CHUNK = 1 << 20
+_SMALLEST_MAPPED = 1 << 16  # a smaller file would take more memory in pages of its own
 
 
-def open_folder(path: str | Path, kind: str) -> FolderReader:
+def open_folder(path: str | Path, kind: str, *, mapped: bool = False) -> FolderReader:
     """The folder at `path`, once its manifest, version, kind, file names, sizes and hashes are checked.
 
     Raises `DamagedFolderError`, one line, for whatever is wrong. Files that the manifest does not list are
-    left alone.
+    left alone. With `mapped`, large arrays are mapped into memory instead of read: processes that load the
+    same folder share its pages.
     """
     folder = Path(path)
     manifest = read_manifest(folder, kind)
     for name, entry in manifest.files.items():
         _verify(folder, name, entry)
-    return FolderReader(folder, frozenset(manifest.files))
+    return FolderReader(folder, frozenset(manifest.files), mapped=mapped)
 
 
 class FolderReader:
@@ -49,10 +51,11 @@ class FolderReader:
     the content too, and raises `DamagedFolderError`.
     """
 
-    def __init__(self, root: Path, files: frozenset[str], prefix: str = "") -> None:
+    def __init__(self, root: Path, files: frozenset[str], prefix: str = "", *, mapped: bool = False) -> None:
         self._root = root
         self._files = files
         self._prefix = prefix
+        self._mapped = mapped
 
     @property
     def path(self) -> Path:
@@ -69,7 +72,7 @@ class FolderReader:
 
     def sub(self, name: str) -> FolderReader:
         """The same below `name`/."""
-        return FolderReader(self._root, self._files, f"{self._prefix}{name}/")
+        return FolderReader(self._root, self._files, f"{self._prefix}{name}/", mapped=self._mapped)
 
     def json(self, name: str) -> Any:
         """The value in the JSON file `name`."""
@@ -89,11 +92,16 @@ class FolderReader:
         With `mmap` the array is read-only and its pages are read on use. It outlives a folder that is
         overwritten or removed; if another program shortens the file in place, this process crashes.
         """
-        return read_npy(self._file(f"{name}.npy"), dtype=dtype, shape=shape, mmap=mmap)
+        path = self._file(f"{name}.npy")
+        if mmap or not self._maps(path):
+            return read_npy(path, dtype=dtype, shape=shape, mmap=mmap)
+        # Kernels are compiled for arrays that can be written to, and would copy others.
+        return read_npy(path, dtype=dtype, shape=shape, mmap=True, private=True)
 
     def tensors(self, name: str, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
         """The arrays in `name`.safetensors; with `shapes`, exactly these names and shapes are accepted."""
-        return read_tensors(self._file(f"{name}.safetensors"), shapes=shapes)
+        path = self._file(f"{name}.safetensors")
+        return read_tensors(path, shapes=shapes, mapped=self._maps(path))
 
     def strings(self, name: str, *, count: int | None = None) -> pa.LargeStringArray:
         """The strings `name`; with `count`, any other number of them is refused."""
@@ -124,6 +132,9 @@ class FolderReader:
             raise DamagedFolderError(f"{error}", expected="a CSR matrix", path=path) from error
         check_expected(path, data.dtype, (rows, columns), None, shape)
         return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+
+    def _maps(self, path: Path) -> bool:
+        return self._mapped and path.stat().st_size >= _SMALLEST_MAPPED
 
     def _file(self, name: str) -> Path:
         if not self.has(name):

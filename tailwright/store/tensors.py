@@ -6,6 +6,8 @@ they are read by the safetensors library, after the header has been checked.
 
 from __future__ import annotations
 
+import math
+import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,9 +74,14 @@ def tensors_chunks(tensors: Mapping[str, np.ndarray], name: str) -> list[bytes |
     return [len(text).to_bytes(8, "little"), text, *(as_bytes(arrays[key]) for key in order)]
 
 
-def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
-    """The tensors in the file, by name; with `shapes`, exactly these names and shapes are accepted."""
-    header = _read_header(path)
+def read_tensors(
+    path: Path, *, shapes: Mapping[str, Shape] | None = None, mapped: bool = False
+) -> dict[str, np.ndarray]:
+    """The tensors in the file, by name; with `shapes`, exactly these names and shapes are accepted.
+
+    With `mapped` they lie in private mappings of the file, as `read_npy` makes them.
+    """
+    header, start = _read_header(path)
     if shapes is not None:
         odd = sorted(header.keys() ^ shapes.keys())
         if odd:
@@ -85,7 +92,7 @@ def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> di
             check_expected(path, dtype, header[key].shape, None, shape, f"{quoted(key)} of ")
     try:
         with errors_of_reading(path):
-            loaded = safetensors.numpy.load_file(path)
+            loaded = _mapped(path, header, start) if mapped else safetensors.numpy.load_file(path)
     except SafetensorError as error:
         raise DamagedFolderError(f"unreadable tensors ({error})", path=path) from error
     for tensor in loaded.values():
@@ -93,7 +100,20 @@ def read_tensors(path: Path, *, shapes: Mapping[str, Shape] | None = None) -> di
     return {key: loaded[key] for key in sorted(loaded)}
 
 
-def _read_header(path: Path) -> dict[str, _Entry]:
+def _mapped(path: Path, header: dict[str, _Entry], start: int) -> dict[str, np.ndarray]:
+    """The tensors over the pages of the file; one that another writer did not align is copied."""
+    with path.open("rb") as file:
+        pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    tensors = {}
+    for key, entry in header.items():
+        count = math.prod(entry.shape)
+        flat = np.frombuffer(pages, _DTYPES[entry.dtype], count, offset=start + entry.data_offsets[0])
+        tensors[key] = np.require(flat.reshape(entry.shape), requirements=["A"])
+    return tensors
+
+
+def _read_header(path: Path) -> tuple[dict[str, _Entry], int]:
+    """What the header says, and where the values begin."""
     with errors_of_reading(path), path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
@@ -109,7 +129,7 @@ def _read_header(path: Path) -> dict[str, _Entry]:
         raise DamagedFolderError(problem, expected="name, dtype, shape and offsets", path=path) from error
     except ValueError as error:
         raise DamagedFolderError(f"safetensors header: {error}", path=path) from error
-    return header
+    return header, 8 + length
 
 
 def _check_layout(header: dict[str, _Entry], size: int) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -223,3 +224,27 @@ def test_a_matrix_with_an_index_out_of_range_is_not_written(tmp_path):
     matrix.indices[0] = 9
     with pytest.raises(ValueError, match="column index 9"), writing(tmp_path / "run", kind="run") as folder:
         folder.csr("m", matrix)
+
+
+def test_a_mapped_folder_has_the_same_arrays_over_pages_that_processes_share(tmp_path):
+    large, small = np.arange(20_000.0), np.arange(3)
+    matrix = sparse.random_array((3000, 50), density=0.2, format="csr", rng=np.random.default_rng(0))
+    with writing(tmp_path / "kept", kind="test") as folder:
+        folder.array("large", large)
+        folder.array("small", small)
+        folder.csr("matrix", matrix)
+        folder.tensors("tensors", {"wide": large, "narrow": large.astype(np.int8)})
+    mapped = open_folder(tmp_path / "kept", kind="test", mapped=True)
+    found = [mapped.array("large"), mapped.csr("matrix").data, mapped.tensors("tensors")["wide"]]
+    assert np.array_equal(found[0], large)
+    assert np.array_equal(found[1], matrix.data)
+    assert np.array_equal(found[2], large)
+    assert mapped.array("small").tolist() == [0, 1, 2]
+    assert mapped.tensors("tensors")["narrow"].dtype == np.int8
+    # They can be written to, as kernels demand, and the file stays as it is.
+    for array in found:
+        array[0] = 7
+    assert open_folder(tmp_path / "kept", kind="test").array("large")[0] == 0
+    pages = Path("/proc/self/maps").read_text()
+    assert str(tmp_path / "kept" / "large.npy") in pages
+    assert str(tmp_path / "kept" / "small.npy") not in pages
