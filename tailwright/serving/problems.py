@@ -23,7 +23,7 @@ STATUS_OF = {
     "too_many_requests": 429,
     "internal": 500,
     "not_ready": 503,
-    "too_many_connections": 503,
+    "too_many_connections": 429,
 }
 
 

@@ -101,7 +101,7 @@ def test_more_connections_than_allowed_are_refused_in_our_shape(matcher_folder):
         kept = [connected(port, REQUEST) for _ in range(2)]
         assert [answer_of(sock)[0] for sock in kept] == [200, 200]
         status, headers, body = one_answer(port, REQUEST)
-        assert (status, headers["retry-after"]) == (503, "1")
+        assert (status, headers["retry-after"]) == (429, "1")
         assert body["error"]["code"] == "too_many_connections"
         kept.pop().close()
         until(lambda: one_answer(port, REQUEST)[0] == 200)
