@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tailwright.errors import InputError, quoted
 from tailwright.runs.tail import FEWEST_ROWS, can_dial
 from tailwright.serving.batch import Options
@@ -65,7 +63,7 @@ def check_texts(texts: Sequence[str], limits: Limits, k: int) -> None:
     """`RequestError` unless a request may have these texts and as many labels."""
     if not 1 <= len(texts) <= limits.texts:
         raise RequestError("invalid", f"found {len(texts)} texts, expected 1 to {limits.texts}")
-    longest = int(np.argmax([len(text) for text in texts]))
+    longest = max(range(len(texts)), key=lambda number: len(texts[number]))
     if len(texts[longest]) > limits.characters:
         raise RequestError(
             "invalid",

@@ -34,7 +34,7 @@ DRAIN_SECONDS = 0.5
 class Connection(HttpToolsProtocol):
     """A connection with limits that uvicorn does not have, and with errors of our shape."""
 
-    service: Service  # of the subclass that `protocol_of` makes
+    service: Service  # of the subclass that `server_of` makes
     _headers_due: TimerHandle | None = None
     _header_bytes = 0
 

@@ -26,7 +26,6 @@ _OF_STARLETTE = {404: "not_found", 405: "method_not_allowed"}
 _PREFLIGHT = [
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-allow-headers", b"authorization, content-type, x-api-key, x-request-id"),
-    (b"access-control-expose-headers", b"retry-after, x-request-id"),
     (b"access-control-max-age", b"600"),
     (b"content-length", b"0"),
 ]
@@ -78,6 +77,7 @@ class Door:
             extra.append((b"vary", b"Origin"))
             if origin in origins or ("*" in origins and origin):
                 extra.append((b"access-control-allow-origin", origin.encode("latin-1")))
+                extra.append((b"access-control-expose-headers", b"retry-after, x-request-id"))
         return extra
 
     async def _is_preflight(self, scope: Scope, headers: Headers, out: _Outgoing) -> bool:

@@ -11,10 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
 
 from prometheus_client.multiprocess import mark_process_dead
 
@@ -34,7 +33,7 @@ def serve_with_workers(
     """Serve with `count` processes beside a shared socket; `announce` is called when all are ready."""
     with tempfile.TemporaryDirectory(prefix="tailwright-metrics-") as folder:
         crew = _Crew(settings, sock, count, folder)
-        with _signals(crew):
+        with _signals_to(crew):
             try:
                 crew.start(announce)
                 crew.watch()
@@ -139,20 +138,17 @@ class _Crew:
         mark_process_dead(process.pid, self._metrics)  # type: ignore[no-untyped-call]
 
 
-class _signals:  # noqa: N801 (a context manager, named as one)
+@contextlib.contextmanager
+def _signals_to(crew: _Crew) -> Iterator[None]:
     """Within it, signals to this process go to the workers."""
-
-    def __init__(self, crew: _Crew) -> None:
-        self._handlers: dict[int, Callable[[int, FrameType | None], None]] = {
-            signal.SIGTERM: lambda number, frame: crew.stop(),
-            signal.SIGINT: lambda number, frame: crew.stop(),
-            signal.SIGHUP: lambda number, frame: crew.tell(signal.SIGHUP),
-        }
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        self._before = {number: signal.signal(number, handler) for number, handler in self._handlers.items()}
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
+    handlers: dict[int, Callable[[int, FrameType | None], None]] = {
+        signal.SIGTERM: lambda number, frame: crew.stop(),
+        signal.SIGINT: lambda number, frame: crew.stop(),
+        signal.SIGHUP: lambda number, frame: crew.tell(signal.SIGHUP),
+    }
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
             signal.signal(number, handler)
