@@ -1,8 +1,8 @@
 """`train`: augment, fit, save; killed at any moment, it can be resumed.
 
 While a run is being trained, its log and checkpoints lie in `RUN.partial`; the run folder appears whole at
-the end (`tailwright.runs.unfinished`). One process at a time trains a run, and a resumed training goes on with
-the same data and settings only.
+the end (`tailwright.runs.unfinished`). One process at a time trains a run, and a resumed training goes on
+with the same data and settings only.
 
 Started by torchrun, several processes train one run: each does all of this but for the steps of the training
 loop, which they share, and one of them writes (`tailwright.training.team`).

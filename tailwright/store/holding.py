@@ -1,8 +1,8 @@
 """`holding`: one process at a time works on a folder; any other is told at once who does.
 
-The lock is on a file beside the folder, `.NAME.lock`, in which the holder says who it is. The system drops the
-lock when its holder dies, however it dies; a lock file left behind means nothing. Those who would rather wait
-than be refused use `tailwright.store.keeping.alone`.
+The lock is on a file beside the folder, `.NAME.lock`, in which the holder says who it is. The system drops
+the lock when its holder dies, however it dies; a lock file left behind means nothing. Those who would rather
+wait than be refused use `tailwright.store.keeping.alone`.
 """
 
 from __future__ import annotations
