@@ -140,8 +140,9 @@ class Run:
 
         `excluded` (texts, labels) are pairs that the caller will take out of the ranking. A `tail` above 0,
         up to 1, prefers rare labels (`tailwright.runs.tail`); scores are then not in descending order. With
-        `allowed` (labels,) bool, other labels are not ranked.
+        `allowed` (labels,) bool, other labels are not ranked. There are no more than all labels to rank.
         """
+        k = min(k, max(len(self.labels), 1))
         wanted = tail_value(self, tail)
         if wanted:
             return top_for_tail(self, texts, k, excluded, wanted, allowed)

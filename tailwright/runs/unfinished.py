@@ -10,14 +10,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tailwright.errors import InputError
+from tailwright.errors import InputError, quoted
 from tailwright.store.errors import errors_of_writing
+from tailwright.store.placing import refuse_unless_free
 from tailwright.store.whole_file import clear_siblings, write_whole
 
 ASKED, LOG = "asked.json", "log.jsonl"
@@ -25,6 +27,8 @@ ASKED, LOG = "asked.json", "log.jsonl"
 
 def partial_of(out: Path) -> Path:
     """Where the log and checkpoints of an unfinished run are."""
+    if out.name in ("", ".."):
+        raise InputError(f"found the folder {quoted(str(out))}", expected="the name of a new one")
     return out.with_name(out.name + ".partial")
 
 
@@ -35,6 +39,7 @@ def make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) 
     """
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
+    refuse_unless_free(Path(os.path.realpath(out)), out, overwrite)
     partial = partial_of(out)
     fingerprint = json.dumps(asked, sort_keys=True, default=str)
     with errors_of_writing(partial):
