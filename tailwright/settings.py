@@ -47,9 +47,12 @@ class Bounds:
 
     def __contains__(self, value: float) -> bool:
         """NaN and infinity are outside of every bound."""
+        return abs(value) <= LARGEST and self.allow(value)
+
+    def allow(self, value: float) -> bool:
+        """Whether the value is between the bounds that are given."""
         return (
-            abs(value) <= LARGEST
-            and (self.least is None or value >= self.least)
+            (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and (self.most is None or value <= self.most)
             and (self.below is None or value < self.below)
@@ -101,7 +104,8 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
         if isinstance(one, numbers.Real) and not isinstance(one, bool) and one not in bounds:
             shown = quoted(list(value) if isinstance(value, tuple) else value)
-            largest = f" and at most {LARGEST:,} in size" if LARGEST < abs(one) < math.inf else ""
+            beyond = bounds.allow(one) and LARGEST < abs(one) < math.inf
+            largest = f" and at most {LARGEST:,} in size" if beyond else ""
             raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}{largest}, got {shown}")
 
 

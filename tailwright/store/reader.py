@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from tailwright.errors import quoted
 from tailwright.store import strict_json
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
 from tailwright.store.manifest import FileEntry, file_inside, read_manifest
@@ -21,6 +22,7 @@ from tailwright.store.npy import (
     Shape,
     check_csr,
     check_expected,
+    check_finite,
     read_npy,
     strings_from_arrays,
 )
@@ -29,17 +31,17 @@ from tailwright.store.tensors import read_tensors
 _CHUNK = 1 << 20
 
 
-def open_folder(path: str | Path, kind: str) -> FolderReader:
+def open_folder(path: str | Path, kind: str, *, finite: bool = False) -> FolderReader:
     """The folder at `path`, once its manifest, version, kind, file names, sizes and hashes are checked.
 
     Raises `DamagedFolderError`, one line, for whatever is wrong. Files that the manifest does not list are
-    left alone.
+    left alone. With `finite`, floats that are NaN, infinite or absurdly large are refused when they are read.
     """
     folder = Path(path)
     manifest = read_manifest(folder, kind)
     for name, entry in manifest.files.items():
         _verify(folder, name, entry)
-    return FolderReader(folder, frozenset(manifest.files))
+    return FolderReader(folder, frozenset(manifest.files), finite=finite)
 
 
 class FolderReader:
@@ -49,10 +51,11 @@ class FolderReader:
     the content too, and raises `DamagedFolderError`.
     """
 
-    def __init__(self, root: Path, files: frozenset[str], prefix: str = "") -> None:
+    def __init__(self, root: Path, files: frozenset[str], prefix: str = "", *, finite: bool = False) -> None:
         self._root = root
         self._files = files
         self._prefix = prefix
+        self._finite = finite
 
     @property
     def path(self) -> Path:
@@ -69,7 +72,7 @@ class FolderReader:
 
     def sub(self, name: str) -> FolderReader:
         """The same below `name`/."""
-        return FolderReader(self._root, self._files, f"{self._prefix}{name}/")
+        return FolderReader(self._root, self._files, f"{self._prefix}{name}/", finite=self._finite)
 
     def json(self, name: str) -> Any:
         """The value in the JSON file `name`."""
@@ -89,11 +92,19 @@ class FolderReader:
         With `mmap` the array is read-only and its pages are read on use. It outlives a folder that is
         overwritten or removed; if another program shortens the file in place, this process crashes.
         """
-        return read_npy(self._file(f"{name}.npy"), dtype=dtype, shape=shape, mmap=mmap)
+        path = self._file(f"{name}.npy")
+        array = read_npy(path, dtype=dtype, shape=shape, mmap=mmap)
+        if self._finite:
+            check_finite(array, path)
+        return array
 
     def tensors(self, name: str, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
         """The arrays in `name`.safetensors; with `shapes`, exactly these names and shapes are accepted."""
-        return read_tensors(self._file(f"{name}.safetensors"), shapes=shapes)
+        path = self._file(f"{name}.safetensors")
+        tensors = read_tensors(path, shapes=shapes)
+        for key, tensor in tensors.items() if self._finite else ():
+            check_finite(tensor, path, f"{quoted(key)} has ")
+        return tensors
 
     def strings(self, name: str, *, count: int | None = None) -> pa.LargeStringArray:
         """The strings `name`; with `count`, any other number of them is refused."""
