@@ -70,6 +70,11 @@ class FolderReader:
         """Whether the manifest lists the file `name` (with its ending)."""
         return self._prefix + name in self._files
 
+    def tensor_bytes(self) -> int:
+        """The size of all safetensors files of the whole folder: no model in it has more weights."""
+        weights = [name for name in self._files if name.endswith(".safetensors")]
+        return sum(file_inside(self._root, name)[1] for name in weights)
+
     def sub(self, name: str) -> FolderReader:
         """The same below `name`/."""
         return FolderReader(self._root, self._files, f"{self._prefix}{name}/", finite=self._finite)
