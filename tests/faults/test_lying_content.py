@@ -1,4 +1,4 @@
-"""A run folder whose hashes are right and whose content lies: it predicts numbers, or is refused in a line."""
+"""A run folder whose hashes are right and whose content lies: it predicts, or is refused in one line."""
 
 from __future__ import annotations
 
