@@ -13,6 +13,8 @@ NAME`. Settings of a part nest: `forest.depth=2` sets one, and so does `depth=2`
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 import numbers
 import types
 import typing
@@ -25,12 +27,14 @@ from tailwright.registry import unknown
 
 _NAME_OF_TYPE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
+LARGEST = 2**31 - 1  # of any number, above or below 0: kernels count in 32 bits
+
 AnySettings = TypeVar("AnySettings")
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Where a number may lie; None: no bound on that side.
+    """Where a number may lie; None: no bound on that side but `LARGEST`.
 
     >>> str(Bounds(above=0, most=1)), str(Bounds(least=1)), str(Bounds(below=3))
     ('in (0, 1]', '>= 1', '< 3')
@@ -43,9 +47,12 @@ class Bounds:
 
     def __contains__(self, value: float) -> bool:
         """NaN and infinity are outside of every bound."""
+        return abs(value) <= LARGEST and self.allow(value)
+
+    def allow(self, value: float) -> bool:
+        """Whether the value is between the bounds that are given."""
         return (
-            abs(value) < float("inf")
-            and (self.least is None or value >= self.least)
+            (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and (self.most is None or value <= self.most)
             and (self.below is None or value < self.below)
@@ -69,13 +76,19 @@ class Settings:
     """The base of all settings, which are frozen dataclasses: it checks bounds and choices of every field."""
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
+        hints = _hints(type(self))
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             _check_field(field, getattr(self, field.name), hints[field.name])
         self.check()
 
     def check(self) -> None:
         """What several settings must be together; a ValueError names them."""
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of the fields of settings, which take longer to find than all checks together."""
+    return typing.get_type_hints(kind)
 
 
 def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
@@ -89,9 +102,11 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
             raise ValueError(f"{field.name} must be {expected}{or_none}, got {one!r}")
         if isinstance(one, str) and choices and one not in choices:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
-        if isinstance(one, numbers.Real) and not isinstance(one, bool) and float(one) not in bounds:
-            shown = list(value) if isinstance(value, tuple) else value
-            raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}, got {shown}")
+        if isinstance(one, numbers.Real) and not isinstance(one, bool) and one not in bounds:
+            shown = quoted(list(value) if isinstance(value, tuple) else value)
+            beyond = bounds.allow(one) and LARGEST < abs(one) < math.inf
+            largest = f" and at most {LARGEST:,} in size" if beyond else ""
+            raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}{largest}, got {shown}")
 
 
 def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
@@ -165,7 +180,7 @@ def _group_meaning(settings: Any, name: str) -> str:
 
 
 def _listed(settings: Any, prefix: str) -> Iterator[Setting]:
-    hints = typing.get_type_hints(type(settings))
+    hints = _hints(type(settings))
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
@@ -207,7 +222,7 @@ def settings_from(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySett
 
 def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
     """The same settings but for `values`, by name; a table changes settings within settings."""
-    hints = typing.get_type_hints(type(settings))
+    hints = _hints(type(settings))
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
     new: dict[str, Any] = {}
     within: dict[str, dict[str, Any]] = {}

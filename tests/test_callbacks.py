@@ -19,7 +19,7 @@ from tailwright.cli import run
 from tailwright.data import Corpus
 from tailwright.errors import InputError, MissingExtraError
 from tailwright.models.popularity import Popularity
-from tailwright.runs.training import partial_of
+from tailwright.runs.unfinished import partial_of
 
 QUICK = {"width": 16, "epochs": 2, "batch": 32, "negatives": 4}
 

@@ -25,7 +25,7 @@ from tailwright.models.fusion.model import Fusion
 from tailwright.models.linear import Linear, LinearSettings
 from tailwright.runs.continuing import LaterTraining, joined
 from tailwright.runs.run import load
-from tailwright.runs.training import partial_of
+from tailwright.runs.unfinished import partial_of
 from tailwright.training.workplace import Workplace
 
 TWIN = {"width": 32, "epochs": 2, "batch": 32, "negatives": 4}

@@ -15,7 +15,7 @@ from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.models.popularity import Popularity
 from tailwright.runs.choice import choose
-from tailwright.runs.training import partial_of
+from tailwright.runs.unfinished import partial_of
 from tailwright.training.workplace import Workplace
 
 

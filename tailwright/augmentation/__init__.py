@@ -113,7 +113,10 @@ class RowSettings(Settings):
     """What can be set of every method that adds rows; the settings of such a method derive from these."""
 
     weight: float = setting(
-        1.0, "weight of a new row in the loss, times its source row's; 0: no rows are added", least=0
+        1.0,
+        "weight of a new row in the loss, times its source row's; 0: no rows are added",
+        least=0,
+        most=1e6,
     )
 
 

@@ -53,7 +53,10 @@ class MaskSettings(Settings):
         least=0,
     )
     factor: float = setting(
-        0.3, "reweight multiplies the weight of made rows by this; without meaning for other kinds", above=0
+        0.3,
+        "reweight multiplies the weight of made rows by this; without meaning for other kinds",
+        above=0,
+        most=1e6,
     )
 
 

@@ -23,7 +23,10 @@ class TMixSettings(MixupSettings):
     """Where and how rows are mixed."""
 
     layers: tuple[int, ...] = setting(
-        (), "layers that a batch draws one of, from 1; empty: 7, 9, 12 of twelve, or their share", least=1
+        (),
+        "layers that a batch draws one of, from 1; empty: 7, 9, 12 of twelve, or their share",
+        least=1,
+        most=256,
     )
 
 

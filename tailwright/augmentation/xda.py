@@ -68,7 +68,7 @@ class XdaSettings(RowSettings):
     )
     label_tokens: int = setting(64, "most tokens of these names; the rarest labels come first", least=1)
     mask_share: float = setting(0.15, "share of the words that are masked, rounded down", above=0, most=1)
-    copies: int = setting(2, "new rows tried for each source", least=1)
+    copies: int = setting(2, "new rows tried for each source", least=1, most=10_000)
     selection: SourceSettings = setting(SourceSettings(max_words=ANY_LENGTH), "which rows are sources")
     learning: CorruptionSettings = setting(CorruptionSettings(), "what is learnt from")
     tuning: PromptSettings = setting(PromptSettings(), "the prompt and how it is learnt")

@@ -29,8 +29,8 @@ from tailwright.cli import (
     tail,
     train,
 )
+from tailwright.cli.failures import as_one_line
 from tailwright.cli.options import spelt_out
-from tailwright.errors import TailwrightError, missing_extra
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
 
@@ -115,9 +115,9 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        error = missing_extra(error) or error
-        if isinstance(error, TailwrightError):
-            return _say(str(error), error.exit_code)
+        known = as_one_line(error)
+        if known is not None:
+            return _say(str(known), known.exit_code)
         what = str(error).replace("\n", " ")
         return _say(f"{type(error).__name__}: {what} (a bug; --debug shows where)", 1)
 

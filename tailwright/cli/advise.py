@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tailwright as tw
+from tailwright.cli.failures import going_on
 from tailwright.cli.options import CorpusPath, Seed, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -48,7 +49,8 @@ def advise(
         out.text(line)
     for reason in choice.reasons:
         out.note(reason)
-    advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
+    with going_on(lambda: "probes are not kept, and the same command starts anew"):
+        advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
     words = ["train", str(path), "--out", "run", "--model", advice.model, *advice.chosen.options()]
     command = shlex.join(["tailwright", *words])
     _show(out, advice)

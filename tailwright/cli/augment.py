@@ -12,6 +12,7 @@ import typer
 import tailwright as tw
 from tailwright.augmentation import Forecast, RowAugmenter, RowMethod, row_augmenter
 from tailwright.cli.config import Asked
+from tailwright.cli.failures import going_on
 from tailwright.cli.hints import free_name, trained_on
 from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, Seed, command
 from tailwright.cli.output import Output
@@ -77,7 +78,7 @@ def augment(
         asked.set(assignment)
     methods = [*(added or []), *asked.refiners(filtered, masked)]
 
-    from tailwright.data.write import check_format
+    from tailwright.data.write import check_format, check_place
     from tailwright.runs.augmenting import check_methods
 
     if not methods:
@@ -86,7 +87,11 @@ def augment(
         raise InputError(f"--set {next(iter(asked.settings))}", expected="METHOD.NAME=VALUE")
     if target is None and not dry_run:
         raise InputError("found no --out", expected="a folder to write, or --dry-run")
+    if binarise is not None and not 0 < binarise <= 1:
+        raise InputError(f"--binarise {binarise:g}", expected="a number above 0, up to 1")
     check_format(to)
+    if target is not None and not dry_run:
+        check_place(target, overwrite)
     augmenters = [row_augmenter(method, asked.augment_settings.get(method)) for method in methods]
     corpus = read.all_rows(path, seed)
     check_methods(augmenters, corpus)
@@ -102,14 +107,24 @@ def augment(
         return
     rows_in = len(corpus.train)
     start = time.perf_counter()
-    for augmenter in augmenters:
-        corpus = tw.augment(corpus, augmenter, seed=seed)
+    with going_on(_kept):
+        for augmenter in augmenters:
+            corpus = tw.augment(corpus, augmenter, seed=seed)
     if binarise is not None:
         corpus = corpus.with_train(corpus.train.binarised(binarise))
     seconds = time.perf_counter() - start
     report = write_rows(out, corpus, target, rows_in, to, overwrite)
     out.next(*trained_on([str(target)], "--augment", "none"))
     out.result(**report, method=methods, seconds=round(seconds, 3))
+
+
+def _kept() -> str:
+    """What is left of the work when it is stopped, and how to go on."""
+    from tailwright.language.work import work_folders
+
+    folder = work_folders()
+    kept = f"; texts that a language model wrote are kept in {folder}" if folder.is_dir() else ""
+    return f"no corpus was written{kept}, and the same command goes on"
 
 
 def write_rows(

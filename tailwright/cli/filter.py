@@ -51,7 +51,7 @@ def filter_rows(
     """
     from tailwright.augmentation.filter import Filter, FilterSettings
     from tailwright.augmentation.shared.sources import refuse_without_made_rows
-    from tailwright.data.write import check_format
+    from tailwright.data.write import check_format, check_place
     from tailwright.runs.augmenting import check_methods
     from tailwright.runs.scoring import row_scores
 
@@ -62,6 +62,7 @@ def filter_rows(
     options = {name: value for name, value in given.items() if value is not None}
     method = Filter(settings_from(FilterSettings, {**asked.settings, **asked.augment_settings, **options}))
     check_format(to)
+    check_place(target, overwrite)
     corpus = read.all_rows(path, seed)
     refuse_without_made_rows(corpus)
     check_methods([method], corpus)

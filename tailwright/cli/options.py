@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tailwright.cli.failures import StoppedError
 from tailwright.cli.output import Output
 from tailwright.cli.reading import COLUMN_OPTIONS, Reading
 from tailwright.errors import InputError, quoted
@@ -43,9 +44,13 @@ TailOption = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
+LARGEST_SEED = 2**63 - 1
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same result.")
+]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="How many threads to use.", show_default="all cores")
+    int | None,
+    typer.Option("--threads", min=1, max=1024, help="How many threads to use.", show_default="all cores"),
 ]
 FilterRows = Annotated[
     bool,
@@ -76,6 +81,7 @@ _OF_ALL = {
     "debug": (Debug, False),
 }
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_MOST_SECONDS = 366 * 24 * 3600
 _ASSIGNMENT = re.compile(r"[\w.]+=.*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # Options that may stand without a value: what a value looks like, and what stands for none.
@@ -103,7 +109,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         if reads:
             given = {name: options.pop(name, default) for name, (_, default) in COLUMN_OPTIONS.items()}
             options["read"] = Reading(out, given)
-        function(out, *arguments, **options)
+        try:
+            function(out, *arguments, **options)
+        except KeyboardInterrupt:
+            raise StoppedError("stopped") from None
 
     added = {
         name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
@@ -166,6 +175,8 @@ def seconds_of(text: str) -> float:
     (600.0, 5400.0, 90.0)
     """
     match = _TIME.fullmatch(text.strip())
-    if match is None or not float(match[1]):
-        raise InputError(f"found the time {quoted(text)}", expected="such as 90s, 10m or 1.5h")
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = 0.0 if match is None else float(match[1]) * _SECONDS[match[2]]
+    if not 0 < seconds <= _MOST_SECONDS:
+        expected = "such as 90s, 10m or 1.5h, and at most a year"
+        raise InputError(f"found the time {quoted(text)}", expected=expected)
+    return seconds

@@ -76,9 +76,12 @@ class Output:
 def _print(text: str) -> None:
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        # The reader has gone (`| head`): no error of ours, and the command may still have a file to write.
+    except OSError as error:
+        # Else Python would try again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone (`| head`): no error of ours, and the command may still have a file to write.
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def laid_out(header: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None = None) -> str:

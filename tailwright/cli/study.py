@@ -23,7 +23,9 @@ def study(
     out: Output,
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare.")],
     place: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder.")],
-    workers: Annotated[int, typer.Option("--workers", min=1, help="How many cells are run at a time.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=1024, help="How many cells are run at a time.")
+    ] = 1,
     only: Annotated[
         str | None,
         typer.Option("--only", metavar="PATTERN", help="Only cells with this in their name (* and ? work)."),

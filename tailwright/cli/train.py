@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,9 +14,10 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.config import Asked, read_config
+from tailwright.cli.failures import going_on
 from tailwright.cli.hints import predicted
 from tailwright.cli.log_to import LogTo, callbacks_of
-from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, command, seconds_of
+from tailwright.cli.options import LARGEST_SEED, CorpusPath, FilterRows, MaskHeads, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
@@ -62,7 +65,9 @@ def train(
             show_default="a rule chooses",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The same seed, the same run.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed, the same run.")
+    ] = None,
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         typer.Option("--device", help="Where models that can use a GPU train; auto: on one if it is there."),
@@ -124,33 +129,40 @@ def train(
 
     callbacks = callbacks_of(log_to or []) if leads else []
     from tailwright.runs.choice import choose
+    from tailwright.runs.unfinished import partial_of
+    from tailwright.store.holding import holding
 
+    unfinished = partial_of(out_folder)
     corpus = read(path, asked.seed)
     choice = choose(corpus, asked.model, asked.augment)
     advice_file = out_folder.with_name(f"{out_folder.name}.advice.json")
-    if probing is not None:
-        choice = advised(choice, corpus, probing, asked.seed, advice_file, resume)
-    choice = replace(choice, augment=(*choice.augment, *refiners))
-    asked.sort_out(choice.model)
-    for reason in choice.reasons:
-        out.note(reason)
-    start = time.perf_counter()
-    run = tw.train(
-        corpus,
-        choice.model,
-        augment=choice.augment,
-        settings=asked.settings,
-        augment_settings={**choice.augment_settings, **asked.augment_settings},
-        seed=asked.seed,
-        out=out_folder,
-        resume=resume,
-        overwrite=overwrite,
-        device=device,
-        callbacks=callbacks,
-    )
+    with ExitStack() as stack:
+        stack.enter_context(going_on(partial(where, unfinished)))
+        if probing is not None:
+            stack.enter_context(holding(advice_file))
+            choice = advised(choice, corpus, probing, asked.seed, advice_file, resume)
+        choice = replace(choice, augment=(*choice.augment, *refiners))
+        asked.sort_out(choice.model)
+        for reason in choice.reasons:
+            out.note(reason)
+        start = time.perf_counter()
+        run = tw.train(
+            corpus,
+            choice.model,
+            augment=choice.augment,
+            settings=asked.settings,
+            augment_settings={**choice.augment_settings, **asked.augment_settings},
+            seed=asked.seed,
+            out=out_folder,
+            resume=resume,
+            overwrite=overwrite,
+            device=device,
+            callbacks=callbacks,
+        )
+        if leads:
+            advice_file.unlink(missing_ok=True)
     if not leads:
         return
-    advice_file.unlink(missing_ok=True)
     report(out, out_folder, run, corpus, len(corpus.train), time.perf_counter() - start)
 
 
@@ -159,6 +171,7 @@ def go_on(
 ) -> None:
     """Let the run in a folder learn from the rows of PATH too."""
     from tailwright.runs.continuing import LaterTraining, refuse_others
+    from tailwright.runs.unfinished import partial_of
 
     before = tw.load(run_folder)
     refuse_others(before)
@@ -166,8 +179,16 @@ def go_on(
     for note in continuation.notes:
         out.note(note)
     start = time.perf_counter()
-    run = continuation.train(out=out_folder, resume=resume, overwrite=overwrite)
+    with going_on(partial(where, partial_of(out_folder))):
+        run = continuation.train(out=out_folder, resume=resume, overwrite=overwrite)
     report(out, out_folder, run, continuation.corpus, run.train_rows, time.perf_counter() - start)
+
+
+def where(unfinished: Path) -> str:
+    """Where the work of a training that was stopped is, and how to go on."""
+    if not unfinished.is_dir():
+        return "nothing was written yet"
+    return f"the work so far is in {unfinished}, and the same command with --resume goes on"
 
 
 def refuse_with_continue(given: list[str]) -> None:
@@ -215,19 +236,31 @@ def advised(
     The recommendation stays in `advice_file` until the training is done: probes repeated after a kill might
     recommend something else, and the training could not be resumed.
     """
-    from tailwright.store.errors import errors_of_writing
+    from tailwright.store.whole_file import write_whole
     from tailwright.study.advise.advisor import advise
 
     if resume and advice_file.is_file():
-        recommended = json.loads(advice_file.read_text(encoding="utf-8"))
+        recommended = _kept_advice(advice_file)
     else:
         advice = advise(corpus, choice.model, budget=budget, seed=seed)
         best = advice.chosen
         settings = {best.method: dict(best.settings)} if best.method else {}
         reason = f"{best.name}: {advice.reason}"
         recommended = {"augment": list(settings), "settings": settings, "reason": reason}
-        with errors_of_writing(advice_file):
-            advice_file.write_text(json.dumps(recommended), encoding="utf-8")
+        write_whole(advice_file, json.dumps(recommended).encode())
     reasons = (*choice.reasons[:-1], f"augmentation {recommended['reason']}")
     augment, settings = tuple(recommended["augment"]), recommended["settings"]
     return replace(choice, augment=augment, reasons=reasons, augment_settings=settings)
+
+
+def _kept_advice(path: Path) -> dict[str, Any]:
+    """What `advised` wrote; anything else is an InputError."""
+    kinds = {"augment": list, "settings": dict, "reason": str}
+    try:
+        found = json.loads(path.read_bytes())
+        if {name: type(value) for name, value in found.items()} == kinds:
+            return dict(found)
+    except (OSError, ValueError, AttributeError):
+        pass
+    expected = "what --budget recommended; remove it to probe again"
+    raise InputError("found no recommendation", expected=expected, path=path)

@@ -22,6 +22,7 @@ from tailwright.data.formats.columns import FileColumns, Oddity
 from tailwright.data.formats.delimited import is_table
 from tailwright.data.formats.given_labels import GivenLabels
 from tailwright.data.formats.labels import LabelsFile, read_labels
+from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.notes import column_notes, odd_notes
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.resolve import LabelIndex, dataset_of, space_of
@@ -200,6 +201,7 @@ class _Reading:
                 return self._read_folder(Folder.at(path, self.stand_ins))
             path = self.stand_ins.get(path, path)
             path.stat()
+            refuse_special(path)
         except OSError as error:
             raise unreadable(path, error) from error
         return self.parted(self._read_file(path))

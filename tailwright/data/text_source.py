@@ -26,6 +26,7 @@ from tailwright.data.dataset import arrow_strings, no_strings
 from tailwright.data.formats.columns import Fields, FileColumns
 from tailwright.data.formats.delimited import delimited_blocks
 from tailwright.data.formats.jsonl import jsonl_blocks
+from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.notes import NO_HEADER
 from tailwright.data.formats.options import SQLITE, STDIN, ReadOptions, columns_in
 from tailwright.data.formats.parquet import parquet_blocks
@@ -173,3 +174,4 @@ def _refuse_missing(path: Path) -> None:
         raise unreadable(path, error) from error
     if path.is_dir():
         raise InputError("a folder", expected="a table, or a file with a text on each line", path=path)
+    refuse_special(path)

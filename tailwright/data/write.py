@@ -89,6 +89,12 @@ def check_format(name: str) -> None:
         raise InputError(unknown("format", name, list(FORMATS)))
 
 
+def check_place(path: Path, overwrite: bool) -> None:
+    """InputError unless `write` can put a folder there: what takes long to make is not made in vain."""
+    with errors_of_writing(path):
+        _occupied(Path(os.path.realpath(path)), path, overwrite)
+
+
 @contextmanager
 def _new_folder(shown: Path, overwrite: bool) -> Iterator[Path]:
     """A hidden sibling that takes the place of `shown` if the block ends without an exception."""

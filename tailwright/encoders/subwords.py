@@ -43,8 +43,8 @@ MIN_TEXTS = 2  # a piece that only one text has links it to nothing
 class SubwordSettings(Settings):
     """How words are cut into pieces."""
 
-    length: int = setting(4, "letters of a piece, at least 2; 0: words alone")
-    weight: float = setting(0.7, "weight of all pieces of a text beside all its words", above=0)
+    length: int = setting(4, "letters of a piece, at least 2; 0: words alone", most=65_536)
+    weight: float = setting(0.7, "weight of all pieces of a text beside all its words", above=0, most=1e6)
     min_count: int = setting(1, "texts that a word must be in to be a column", least=1)
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Transformer encoders: any that transformers knows, from a hub id, a folder or a package.
+"""Transformer encoders of text (`configuration.TYPES`), from a hub id, a folder or a package.
 
 A text is its tokens with the special ones around them; an empty text is the special ones alone. The states of
 a batch of texts are one of these, with width d:
@@ -25,6 +25,7 @@ from torch import nn
 
 from tailwright.data.text.huggingface import FILE, HuggingFaceTokenizer
 from tailwright.data.text.sequences import TokenBatch
+from tailwright.encoders.configuration import check_configuration, check_parameters
 from tailwright.encoders.dropout import current_stream, quick_masks, torch_draws_from
 from tailwright.encoders.encoded import Encoded
 from tailwright.encoders.mixing import Mixing, mixed_at
@@ -179,9 +180,13 @@ class TransformerEncoder(nn.Module):
         chosen, content = folder.json("encoder.json"), folder.json("config.json")
         with quiet_libraries(), torch.random.fork_rng(devices=()):
             try:
-                known = {name: value for name, value in content.items() if name not in _NOT_KEPT}
+                checked = check_configuration(content)
+                known = {name: value for name, value in checked.items() if name not in _NOT_KEPT}
                 config = AutoConfig.for_model(known.pop("model_type"), **known)
                 options = {"dtype": torch.float32, "trust_remote_code": False}
+                with torch.device("meta"):  # shapes without memory
+                    shapes: Any = AutoModel.from_config(config, **options)  # type: ignore[no-untyped-call]
+                check_parameters(sum(one.numel() for one in shapes.parameters()), folder.tensor_bytes())
                 model = AutoModel.from_config(config, **options)  # type: ignore[no-untyped-call]
                 tokenizer = HuggingFaceTokenizer.load(folder.sub("tokenizer"))
                 encoder = TransformerEncoder(
@@ -265,6 +270,7 @@ def _loaded(folder: Path) -> Any:
     from transformers import AutoModel
 
     try:
+        check_configuration(json.loads((folder / "config.json").read_bytes()))
         loaded: Any = AutoModel.from_pretrained(
             folder,
             trust_remote_code=False,

@@ -50,7 +50,7 @@ def judge(
     if weights is not None:
         weights = _checked_weights(weights, labels)
     skip_indptr, skip_indices = excluded_arrays(excluded, values.shape)
-    ends = np.minimum(np.array(ks, dtype=np.int64), labels)
+    ends = np.array([min(k, labels) for k in ks], dtype=np.int64)
     cut = np.full((rows, min(int(ends[-1]), ids.shape[1])), PADDING, dtype=np.int32)
     repeated = np.full(rows, PADDING, dtype=np.int32)
     cut_rankings(ids, skip_indptr, skip_indices, cut, repeated)

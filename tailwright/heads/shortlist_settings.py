@@ -17,7 +17,7 @@ SearchMethod: TypeAlias = Literal["auto", "exact", "hnsw"]
 class WalkSettings(Settings):
     """The label graph, which random walks over the rows of labels make."""
 
-    steps: int = setting(50, "hops of the random walk from each label", least=1)
+    steps: int = setting(50, "hops of the random walk from each label", least=1, most=1_000_000)
     restart: float = setting(0.2, "probability that a hop starts at the label again", above=0, most=1)
     top: int = setting(10, "strongest edges kept for each label", least=1)
     head_cut: int = setting(500, "labels on more rows than this have no edge but to themselves", least=1)

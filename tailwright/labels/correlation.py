@@ -50,7 +50,7 @@ Fill = Callable[..., None]
 class GraphSettings(Settings):
     """How a correlation graph is made."""
 
-    steps: int = setting(400, "hops of the walk from each label", least=1)
+    steps: int = setting(400, "hops of the walk from each label", least=1, most=1_000_000)
     restart: float = setting(0.8, "probability that a hop starts again at the first label", above=0, most=1)
     top: int = setting(
         10, "strongest edges kept per label, and its edge to itself if not among them", least=1

@@ -28,8 +28,8 @@ VECTORS_PER_BLOCK = 2048
 class TreeShape(Settings):
     """How a tree is split."""
 
-    depth: int = setting(3, "levels below the root, that of the labels included", least=1)
-    branching: int = setting(100, "clusters that a node is split into", least=1)
+    depth: int = setting(3, "levels below the root, that of the labels included", least=1, most=64)
+    branching: int = setting(100, "clusters that a node is split into", least=1, most=1_000_000)
     cluster_size: int = setting(100, "a node with this many labels or fewer is not split", least=1)
     iterations: int = setting(20, "most updates of the centroids", least=1)
     tolerance: float = setting(1e-3, "stop when the mean similarity to the centroids grows by less", least=0)

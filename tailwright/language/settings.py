@@ -22,8 +22,8 @@ class TuningSettings(Settings):
     whose meaning it has to learn first.
     """
 
-    epochs: int = setting(3, "passes over the pairs", least=1)
-    rate: float = setting(1e-4, "learning rate", above=0)
+    epochs: int = setting(3, "passes over the pairs", least=1, most=1_000_000)
+    rate: float = setting(1e-4, "learning rate", above=0, most=1000)
     batch: int = setting(16, "pairs in a step", least=1)
     loss: Literal["target", "sequence"] = setting(
         "target", "target: the loss of the target and its end alone; sequence: of all tokens"
@@ -32,7 +32,7 @@ class TuningSettings(Settings):
         "full",
         "full: all weights learn; lora: small matrices beside frozen weights, for less memory and disk",
     )
-    lora_rank: int = setting(16, "rank of the matrices of LoRA", least=1)
+    lora_rank: int = setting(16, "rank of the matrices of LoRA", least=1, most=65_536)
     lora_alpha: int = setting(32, "the product of these matrices is scaled by this over the rank", above=0)
     lora_dropout: float = setting(
         0.05, "share of what LoRA's matrices read that is dropped", least=0, below=1
@@ -44,7 +44,7 @@ class TuningSettings(Settings):
     warmup: float = setting(
         0.05, "share of the steps in which the rate rises; then it falls to 0", least=0, below=1
     )
-    weight_decay: float = setting(0.01, "weight decay of AdamW", least=0)
+    weight_decay: float = setting(0.01, "weight decay of AdamW", least=0, most=1000)
     clip: float = setting(1.0, "largest norm of the gradient", above=0)
     max_tokens: int = setting(
         1024, "longest sequence; when a longer one is cut, each side may keep half of it", least=16
@@ -56,12 +56,12 @@ class TuningSettings(Settings):
     separator: str | None = setting(
         "\n", "text between source and target, by default a line end; none: a new token"
     )
-    scratch_width: int = setting(256, "width of the generator scratch", least=1)
-    scratch_layers: int = setting(4, "layers of the generator scratch", least=1)
+    scratch_width: int = setting(256, "width of the generator scratch", least=1, most=65_536)
+    scratch_layers: int = setting(4, "layers of the generator scratch", least=1, most=256)
     scratch_vocabulary: int = setting(
         4000, "tokens in the vocabulary of the generator scratch", least=300, most=8000
     )
-    scratch_rate: float = setting(1e-3, "learning rate of the generator scratch", above=0)
+    scratch_rate: float = setting(1e-3, "learning rate of the generator scratch", above=0, most=1000)
     checkpoint_seconds: float = setting(
         300.0, "seconds between checkpoints, the most work that a kill can lose", least=0
     )
@@ -84,13 +84,13 @@ class DecodingSettings(Settings):
     strategy: Literal["beam", "sampling"] = setting(
         "beam", "beam: the likeliest texts, as in the GDA paper; sampling: texts drawn from the model"
     )
-    beams: int = setting(10, "beam: texts followed at a time, and candidates of a source", least=1)
-    samples: int = setting(4, "sampling: candidates of a source", least=1)
+    beams: int = setting(10, "beam: texts followed at a time, and candidates of a source", least=1, most=1000)
+    samples: int = setting(4, "sampling: candidates of a source", least=1, most=10_000)
     top_p: float = setting(
         0.9, "sampling: only the likeliest tokens with this much probability are drawn", above=0, most=1
     )
     temperature: float = setting(
-        1.0, "sampling: below 1 likely tokens become likelier, above 1 less likely", above=0
+        1.0, "sampling: below 1 likely tokens become likelier, above 1 less likely", above=0, most=1e6
     )
     length_penalty: float = setting(
         1.0, "a score is the log-probability / tokens ** this: the higher, the longer the texts"
@@ -127,8 +127,8 @@ class DecodingSettings(Settings):
 class ScratchT5Settings(Settings):
     """The shape of a new small T5."""
 
-    width: int = setting(256, "width of the model", least=1)
-    layers: int = setting(3, "layers of the encoder, and of the decoder", least=1)
+    width: int = setting(256, "width of the model", least=1, most=65_536)
+    layers: int = setting(3, "layers of the encoder, and of the decoder", least=1, most=256)
     vocabulary: int = setting(4000, "tokens in its vocabulary", least=400, most=32_000)
     dropout: float = setting(0.1, "dropout while it learns", least=0, below=1)
 
@@ -142,8 +142,8 @@ class PretrainingSettings(Settings):
         "whether they do; off: they stay as they are, as in the paper; auto: of scratch and title-t5, "
         "which fill no blanks as they are",
     )
-    epochs: int = setting(5, "passes over the texts; masks are drawn anew in each", least=1)
-    rate: float = setting(7e-4, "learning rate", above=0)
+    epochs: int = setting(5, "passes over the texts; masks are drawn anew in each", least=1, most=1_000_000)
+    rate: float = setting(7e-4, "learning rate", above=0, most=1000)
     warmup: float = setting(
         0.05, "share of the steps in which the rate rises; then it falls to 0", least=0, below=1
     )
@@ -158,16 +158,16 @@ class PromptSettings(Settings):
     paper; without it, `start=states` begins where the layers' own hidden states are.
     """
 
-    length: int = setting(5, "positions of the prompt in each layer", least=1)
+    length: int = setting(5, "positions of the prompt in each layer", least=1, most=65_536)
     start: Literal["states", "normal"] = setting(
         "states",
         "first values: states: tokens of the vocabulary, and in deeper layers mean hidden states of texts; "
         "normal: N(0, 1)",
     )
     start_texts: int = setting(200, "texts whose hidden states are averaged for start=states", least=1)
-    epochs: int = setting(30, "passes over the texts; masks are drawn anew in each", least=1)
-    rate: float = setting(0.3, "learning rate of Adafactor, the same in every step", above=0)
-    weight_decay: float = setting(1e-5, "weight decay of the prompt", least=0)
+    epochs: int = setting(30, "passes over the texts; masks are drawn anew in each", least=1, most=1_000_000)
+    rate: float = setting(0.3, "learning rate of Adafactor, the same in every step", above=0, most=1000)
+    weight_decay: float = setting(1e-5, "weight decay of the prompt", least=0, most=1000)
     batch: int = setting(8, "texts in a step", least=1)
 
 
@@ -199,7 +199,7 @@ class FillingSettings(Settings):
     )
     blanks: int = setting(10, "blanks that are filled at a time", least=1, most=99)
     repetition_penalty: float = setting(
-        2.5, "logits of tokens that an answer already has are divided by this; 1: off", least=1
+        2.5, "logits of tokens that an answer already has are divided by this; 1: off", least=1, most=1e6
     )
     no_repeat: int = setting(3, "no run of so many tokens comes twice in an answer; 0: off", least=0)
     max_new_tokens: int = setting(128, "tokens of the longest answer", least=1)

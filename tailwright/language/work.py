@@ -27,7 +27,12 @@ def work_folder(kind: str, key: str) -> Path:
 
     It need not exist yet: whoever works in it makes it.
     """
-    return (shared_folder() or cache_folder()) / "work" / f"{kind}-{key}"
+    return work_folders() / f"{kind}-{key}"
+
+
+def work_folders() -> Path:
+    """Where all of them are."""
+    return (shared_folder() or cache_folder()) / "work"
 
 
 def write_shard(path: Path, candidates: Sequence[Texts]) -> None:

@@ -47,20 +47,20 @@ LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 class LinearSettings(Settings):
     """What can be set of linear."""
 
-    trees: int = setting(3, "trees, each with other clusters; more are better and slower", least=1)
-    depth: int = setting(3, "levels of a tree, that of the labels included; 1: no tree", least=1)
-    branching: int = setting(100, "clusters that a node of the tree is cut into", least=2)
+    trees: int = setting(3, "trees, each with other clusters; more are better and slower", least=1, most=1000)
+    depth: int = setting(3, "levels of a tree, that of the labels included; 1: no tree", least=1, most=64)
+    branching: int = setting(100, "clusters that a node of the tree is cut into", least=2, most=1_000_000)
     cluster_size: int = setting(100, "a node with so many labels or fewer is not cut any more", least=1)
     label_texts: float = setting(
         1.0, "weight of a label's own text beside its rows, where labels are clustered", least=0
     )
     loss: Literal["squared hinge", "logistic"] = setting("squared hinge", "loss of a classifier")
-    cost: float = setting(1.0, "weight of the loss against the size of the weights", above=0)
+    cost: float = setting(1.0, "weight of the loss against the size of the weights", above=0, most=1e6)
     tolerance: float = setting(
         0.1, "how far from the optimum a classifier may be, in units of margin", above=0
     )
     prune: float = setting(0.1, "smaller weights are dropped", least=0)
-    beam: int = setting(10, "clusters that a text is followed into, at each level", least=1)
+    beam: int = setting(10, "clusters that a text is followed into, at each level", least=1, most=100_000)
 
 
 @models.register

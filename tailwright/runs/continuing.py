@@ -101,6 +101,14 @@ class LaterTraining:
         before = [self.run.data, *(step.data for step in self.run.later)]
         return {"continues": [data.digest or data.path for data in before]}
 
+    def has_made(self, run: Run) -> bool:
+        """Whether a run learnt from the same rows, in the same order."""
+        steps = [run.data, *(step.data for step in run.later)]
+        return [data.digest or data.path for data in steps] == [
+            *self.fingerprint["continues"],
+            self.step.data.digest,
+        ]
+
     def fit(self, model: Model, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         """Fit a model to the corpus as augmentations left it, from what the model of the run knows."""
         model.fit_more(self.run.model, LaterRows(corpus, self.starts), seed=seed, work=work)

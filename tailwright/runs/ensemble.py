@@ -87,7 +87,8 @@ class Ensemble:
         tail: Tail = 0.0,
         allowed: np.ndarray | None = None,
     ) -> TopK:
-        """The k labels of each text with the largest sums, best first; other arguments as in `Run.top`."""
+        """The k labels of each text with the largest sums, best first; arguments as in `Run.top`."""
+        k = min(k, max(len(self.labels), 1))
         wanted = tail_value(self, tail)
         if wanted:
             return top_for_tail(self, texts, k, excluded, wanted, allowed)
@@ -128,7 +129,7 @@ class Ensemble:
         places: list[np.ndarray] = []
         scores: list[np.ndarray] = []
         for run in self.runs:
-            top = run.top(texts, min(depth, max(len(self.labels), 1)), excluded, allowed=allowed)
+            top = run.top(texts, depth, excluded, allowed=allowed)
             named = top.ids >= 0
             values = run.probabilities(top) if run.gives_probabilities else top.scores.astype(np.float64)
             places.append(np.stack([np.nonzero(named)[0], top.ids[named]]))

@@ -114,7 +114,7 @@ def explain(
 def _ranking(run: Run, text: str, k: int, tail: float) -> TopK:
     """The first labels of the text, (1, at least k), in the order that `Run.top` gives k labels."""
     labels = len(run.labels)
-    first = depth_for(k, labels)
+    first = depth_for(min(k, labels), labels)
     top = run.top([text], max(first, min(SEEN, labels)))
     if not tail:
         return top

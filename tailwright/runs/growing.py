@@ -8,7 +8,7 @@ from tailwright.data.relabelling import labels_to_add
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.run import Run, load
-from tailwright.runs.training import LOG
+from tailwright.runs.unfinished import LOG
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.whole_file import write_whole
 from tailwright.training.workplace import Workplace

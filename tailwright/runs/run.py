@@ -49,6 +49,7 @@ from tailwright.runs.probability import Calibration, probabilities_of
 from tailwright.runs.tail import Tail, tail_value, top_for_tail
 from tailwright.settings import settings_from
 from tailwright.store import FolderReader, open_folder, writing
+from tailwright.store.errors import errors_of_content
 from tailwright.store.manifest import first_problem
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "torch", "transformers")
@@ -140,14 +141,23 @@ class Run:
 
         `excluded` (texts, labels) are pairs that the caller will take out of the ranking. A `tail` above 0,
         up to 1, prefers rare labels (`tailwright.runs.tail`); scores are then not in descending order. With
-        `allowed` (labels,) bool, other labels are not ranked.
+        `allowed` (labels,) bool, other labels are not ranked. There are no more than all labels to rank.
         """
+        k = min(k, max(len(self.labels), 1))
         wanted = tail_value(self, tail)
         if wanted:
             return top_for_tail(self, texts, k, excluded, wanted, allowed)
         if allowed is not None:
-            return self._top_among(arrow_strings(texts), k, excluded, allowed)
-        return _ranked(self.model, texts, k, excluded)
+            return self._sound(self._top_among(arrow_strings(texts), k, excluded, allowed))
+        return self._sound(_ranked(self.model, texts, k, excluded))
+
+    def _sound(self, top: TopK) -> TopK:
+        """The ranking itself; InputError if its scores are no numbers: nothing can be said with them."""
+        if np.isnan(top.scores).any() or (top.scores == np.inf).any():
+            problem = f"{self.name} gives scores that are no finite numbers"
+            expected = "a run that is not damaged, and was trained at a lower rate"
+            raise InputError(problem, expected=expected, path=self.source or None)
+        return top
 
     def _top_among(
         self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None, allowed: np.ndarray
@@ -282,7 +292,7 @@ def load(path: str | Path, *, mapped: bool = False) -> Run:
     ...     load(Path(parent) / "run").predict(["blue shoes"], k=1).names
     [['shoes']]
     """
-    folder = open_folder(folder_of(path), kind="run", mapped=mapped)
+    folder = open_folder(folder_of(path), kind="run", mapped=mapped, finite=True)
     facts = _facts(folder)
     stored = folder.sub("labels")
     try:
@@ -294,9 +304,11 @@ def load(path: str | Path, *, mapped: bool = False) -> Run:
     augmented = stored.array("augmented_counts", dtype=np.float64, shape=(len(labels),))
     if not np.isfinite(augmented).all():
         raise InputError("found augmented label counts", expected="finite numbers", path=path)
-    model_kind = models.get(facts.model)
-    model = model_kind(settings_from(model_kind.Settings, facts.settings))
-    model.load(folder.sub("model"), len(labels))
+    with errors_of_content(folder.path / "run.json"):
+        model_kind = models.get(facts.model)
+        model = model_kind(settings_from(model_kind.Settings, facts.settings))
+    with errors_of_content(folder.path / "model"):
+        model.load(folder.sub("model"), len(labels))
     return Run(
         model,
         labels,

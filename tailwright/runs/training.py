@@ -1,8 +1,8 @@
 """`train`: augment, fit, save; killed at any moment, it can be resumed.
 
 While a run is being trained, its log and checkpoints lie in `RUN.partial`; the run folder appears whole at
-the end. A fingerprint of the data and of everything that was asked for keeps a resumed run from continuing
-a different one.
+the end (`tailwright.runs.unfinished`). One process at a time trains a run, and a resumed training goes on
+with the same data and settings only.
 
 Started by torchrun, several processes train one run: each does all of this but for the steps of the training
 loop, which they share, and one of them writes (`tailwright.training.team`).
@@ -10,8 +10,7 @@ loop, which they share, and one of them writes (`tailwright.training.team`).
 
 from __future__ import annotations
 
-import json
-import shutil
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
@@ -35,12 +34,12 @@ from tailwright.runs.augmenting import check_methods
 from tailwright.runs.evaluation import measurement
 from tailwright.runs.facts import AppliedAugmentation, TrainingData
 from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
-from tailwright.runs.run import Run
+from tailwright.runs.run import Run, load
 from tailwright.runs.scoring import F0
+from tailwright.runs.unfinished import finish, make_place, no_trace_of_a_mistake, partial_of
 from tailwright.settings import settings_from
-from tailwright.store.errors import errors_of_writing
+from tailwright.store.holding import holding
 from tailwright.store.shared import shared_folder, spared_seconds
-from tailwright.store.whole_file import write_whole
 from tailwright.training.team import Team, connected, working_together
 from tailwright.training.workplace import Workplace
 
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from tailwright.runs.continuing import LaterTraining
     from tailwright.training.devices import Device
 
-ASKED, LOG = "asked.json", "log.jsonl"
+log = logging.getLogger(__name__)
 
 
 def train(
@@ -92,7 +91,7 @@ def train(
     | `settings` | of the model, by name |
     | `augment_settings` | of each augmentation: `{"gandalf": {"soft": False}}` |
     | `out` | the run folder to write; nothing is written without one |
-    | `resume` | go on where a killed training of the same run stopped |
+    | `resume` | go on where a killed training of the same run stopped; a finished one is loaded |
     | `overwrite` | replace a run folder, or what is left of an unfinished one |
     | `watch` | datasets whose P@1 is logged after each epoch, where the model learns by epochs |
     | `device` | `auto`, `cpu` or `cuda`, for models that can use a GPU; `auto` takes one where there is one |
@@ -127,19 +126,22 @@ def train(
     fitted.device, fitted.watch = device, watch or {}
     fitted.mixes = [methods[name] for name in augment if not isinstance(methods[name], RowMethod)]
     learnt_from = TrainingData(path=corpus.source, digest=corpus.digest())
-    asked = {
-        "model": model,
-        "settings": repr(fitted.settings),
-        "augment": [[name, repr(methods[name].settings)] for name in augment],
-        "seed": seed,
-        "data": learnt_from.digest,
-    }
+    asked = _asked(fitted, [methods[name] for name in augment], seed, learnt_from.digest)
     if continuation is not None:
         asked |= continuation.fingerprint
     with connected() as team, ExitStack() as stack:
         if team.size > 1 and "+" in model:
             started = f"{team.size} processes for {model}"
             raise InputError(started, expected="one: the parts of a fusion are trained by a single process")
+        if out is not None and team.leads:
+            stack.enter_context(holding(partial_of(Path(out))))
+        if out is not None and resume and (saved := _saved(Path(out), asked, continuation)) is not None:
+            log.warning("%s is finished already; nothing is trained", out)
+            if team.leads:
+                finish(Path(out))
+            if measure and saved.measured is None:
+                saved = replace(saved, measured=measurement(saved, corpus.test, None))
+            return saved
         told = told if team.leads else Callbacks()
         work = (
             Workplace(callbacks=told)
@@ -147,7 +149,7 @@ def train(
             else _workplace(Path(out), asked, resume, overwrite, team, told)
         )
         if out is not None and team.leads:
-            stack.enter_context(_no_trace_of_a_mistake(partial_of(Path(out))))
+            stack.enter_context(no_trace_of_a_mistake(partial_of(Path(out))))
         stack.enter_context(_told_of_both_ends(work, fitted, {name: methods[name] for name in augment}, seed))
         spared = spared_seconds()
         adding = [name for name in augment if isinstance(methods[name], RowAugmenter)]
@@ -196,17 +198,6 @@ def train(
 
 
 @contextmanager
-def _no_trace_of_a_mistake(partial: Path) -> Iterator[None]:
-    """Remove a place in which nothing was done yet when it turns out that what was asked for is wrong."""
-    try:
-        yield
-    except InputError:
-        if {path.name for path in partial.iterdir()} <= {ASKED, LOG}:
-            shutil.rmtree(partial)
-        raise
-
-
-@contextmanager
 def _told_of_both_ends(
     work: Workplace, model: Model, methods: Mapping[str, Augmenter], seed: int
 ) -> Iterator[None]:
@@ -252,46 +243,37 @@ def check_door(model: str, method: AugmenterCard) -> None:
     raise InputError(f"{refusal}; {method.name} works with: {', '.join(able)}")
 
 
+def _asked(model: Model, methods: Sequence[Augmenter], seed: int, digest: str) -> dict[str, Any]:
+    """A fingerprint of what is to be trained, so that a resumed training does not go on with another."""
+    return {
+        "model": model.card.name,
+        "settings": repr(model.settings),
+        "augment": [[method.card.name, repr(method.settings)] for method in methods],
+        "seed": seed,
+        "data": digest,
+    }
+
+
+def _saved(out: Path, asked: dict[str, Any], continuation: LaterTraining | None) -> Run | None:
+    """The run in a folder, if it is what was asked for: its training was killed after it was saved."""
+    try:
+        run = load(out)
+    except InputError:
+        return None  # of another kind, or damaged: whether it may be replaced is for others to say
+    digest = run.data.digest
+    if continuation is not None and continuation.has_made(run):
+        digest = asked["data"]
+    elif run.later or continuation is not None:
+        return None
+    methods = [augmenter(applied.name, applied.settings) for applied in run.augmentations]
+    return run if _asked(run.model, methods, run.seed, digest).items() <= asked.items() else None
+
+
 def _workplace(
     out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, team: Team, told: Callbacks
 ) -> Workplace:
     """The place beside the run folder, made by the leader of the team while the others wait."""
     if team.leads:
-        _make_place(out, asked, resume, overwrite)
+        make_place(out, asked, resume, overwrite)
     team.wait()
     return Workplace(partial_of(out), resume=resume, writes=team.leads, callbacks=told)
-
-
-def _make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
-    """Make the place; where it is resumed, check that it belongs to the same training."""
-    if out.is_dir() and any(out.iterdir()) and not overwrite:
-        raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
-    partial = partial_of(out)
-    fingerprint = json.dumps(asked, sort_keys=True, default=str)
-    with errors_of_writing(partial):
-        asked_file = partial / ASKED
-        if partial.exists() and overwrite and not resume:
-            shutil.rmtree(partial)
-        if asked_file.exists():
-            if not resume:
-                expected = "--resume to go on, or --overwrite to start anew"
-                raise InputError("an unfinished training of this run", expected=expected, path=partial)
-            if asked_file.read_text(encoding="utf-8") != fingerprint:
-                other = "an unfinished training with other data, model or settings"
-                raise InputError(other, expected="the same as before, or --overwrite", path=partial)
-        partial.mkdir(parents=True, exist_ok=True)
-        write_whole(asked_file, fingerprint.encode())
-
-
-def finish(out: Path) -> None:
-    """Move the log of a saved run into its folder and remove the rest; a kill may come in between."""
-    partial = partial_of(out)
-    with errors_of_writing(out):
-        if (partial / LOG).exists():
-            (partial / LOG).replace(out / LOG)
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def partial_of(out: Path) -> Path:
-    """Where the log and checkpoints of an unfinished run are."""
-    return out.with_name(out.name + ".partial")

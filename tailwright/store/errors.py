@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailwright.errors import InputError, TailwrightError
+from tailwright.errors import InputError, MissingExtraError, TailwrightError
 
 # The user chose a place that cannot be used; anything else (full or broken disk) is not their fault.
 _A_WRONG_PLACE = {
@@ -38,6 +38,24 @@ def errors_of_writing(path: Path) -> Iterator[None]:
         if error.errno in _A_WRONG_PLACE:
             raise InputError(reason, path=path) from error
         raise TailwrightError(f"{path}: {reason}") from error
+
+
+@contextmanager
+def errors_of_content(path: Path) -> Iterator[None]:
+    """Turns whatever goes wrong with data that do not fit together into one line about `path`.
+
+    Their hashes are right, so a writer meant them; what they break depends on who reads them.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None or isinstance(error, MissingExtraError):
+            raise
+        raise DamagedFolderError(error.found, expected=error.expected, path=path) from error
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        problem = f"content that does not fit together ({type(error).__name__}: {reason})"
+        raise DamagedFolderError(problem, path=path) from error
 
 
 @contextmanager

@@ -45,6 +45,7 @@ PLAIN = {
 MAX_AXES = 32
 # The largest size of an axis that the file's length cannot confirm: of an empty array, or CSR columns.
 MAX_UNVOUCHED = 2**31
+LARGEST_FLOAT = 1e12  # of what a run has learnt
 INDEX_TYPES = (np.int32, np.int64)
 CSR_TYPES = tuple(np.dtype(descr) for descr in PLAIN if descr != "<f2")  # scipy has no float16 matrices
 
@@ -90,6 +91,17 @@ def check_bools(array: np.ndarray, path: Path) -> None:
     """Refuse bools of any byte but 0 and 1, which are undefined behaviour further down."""
     if array.dtype == np.bool_ and array.size and int(array.view(np.uint8).max()) > 1:
         raise DamagedFolderError("a byte other than 0 and 1", expected="bools", path=path)
+
+
+def check_finite(array: np.ndarray, path: Path, what: str = "") -> None:
+    """Refuse floats that are NaN, infinite or so large that sums of their products would be."""
+    if array.dtype.kind != "f" or not array.size:
+        return
+    low, high = float(array.min()), float(array.max())  # NaN if there is one
+    if not -LARGEST_FLOAT <= low <= high <= LARGEST_FLOAT:
+        worst = high if not high <= LARGEST_FLOAT else low
+        expected = f"finite numbers up to {LARGEST_FLOAT:g} in size"
+        raise DamagedFolderError(f"{what}the number {worst:g}", expected=expected, path=path)
 
 
 def check_expected(

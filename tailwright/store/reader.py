@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike
 from scipy import sparse
 
+from tailwright.errors import quoted
 from tailwright.store import strict_json
 from tailwright.store.errors import DamagedFolderError, errors_of_reading
 from tailwright.store.manifest import FileEntry, file_inside, read_manifest
@@ -21,6 +22,7 @@ from tailwright.store.npy import (
     Shape,
     check_csr,
     check_expected,
+    check_finite,
     read_npy,
     strings_from_arrays,
 )
@@ -30,18 +32,19 @@ _CHUNK = 1 << 20
 _SMALLEST_MAPPED = 1 << 16  # a smaller file would take more memory in pages of its own
 
 
-def open_folder(path: str | Path, kind: str, *, mapped: bool = False) -> FolderReader:
+def open_folder(path: str | Path, kind: str, *, mapped: bool = False, finite: bool = False) -> FolderReader:
     """The folder at `path`, once its manifest, version, kind, file names, sizes and hashes are checked.
 
     Raises `DamagedFolderError`, one line, for whatever is wrong. Files that the manifest does not list are
     left alone. With `mapped`, large arrays are mapped into memory instead of read: processes that load the
-    same folder share its pages.
+    same folder share its pages. With `finite`, floats that are NaN, infinite or absurdly large are refused
+    when they are read.
     """
     folder = Path(path)
     manifest = read_manifest(folder, kind)
     for name, entry in manifest.files.items():
         _verify(folder, name, entry)
-    return FolderReader(folder, frozenset(manifest.files), mapped=mapped)
+    return FolderReader(folder, frozenset(manifest.files), mapped=mapped, finite=finite)
 
 
 class FolderReader:
@@ -51,11 +54,19 @@ class FolderReader:
     the content too, and raises `DamagedFolderError`.
     """
 
-    def __init__(self, root: Path, files: frozenset[str], prefix: str = "", *, mapped: bool = False) -> None:
+    def __init__(
+        self,
+        root: Path,
+        files: frozenset[str],
+        prefix: str = "",
+        *,
+        mapped: bool = False,
+        finite: bool = False,
+    ) -> None:
         self._root = root
         self._files = files
         self._prefix = prefix
-        self._mapped = mapped
+        self._mapped, self._finite = mapped, finite
 
     @property
     def path(self) -> Path:
@@ -70,9 +81,15 @@ class FolderReader:
         """Whether the manifest lists the file `name` (with its ending)."""
         return self._prefix + name in self._files
 
+    def tensor_bytes(self) -> int:
+        """The size of all safetensors files of the whole folder: no model in it has more weights."""
+        weights = [name for name in self._files if name.endswith(".safetensors")]
+        return sum(file_inside(self._root, name)[1] for name in weights)
+
     def sub(self, name: str) -> FolderReader:
         """The same below `name`/."""
-        return FolderReader(self._root, self._files, f"{self._prefix}{name}/", mapped=self._mapped)
+        below = f"{self._prefix}{name}/"
+        return FolderReader(self._root, self._files, below, mapped=self._mapped, finite=self._finite)
 
     def json(self, name: str) -> Any:
         """The value in the JSON file `name`."""
@@ -93,15 +110,20 @@ class FolderReader:
         overwritten or removed; if another program shortens the file in place, this process crashes.
         """
         path = self._file(f"{name}.npy")
-        if mmap or not self._maps(path):
-            return read_npy(path, dtype=dtype, shape=shape, mmap=mmap)
         # Kernels are compiled for arrays that can be written to, and would copy others.
-        return read_npy(path, dtype=dtype, shape=shape, mmap=True, private=True)
+        private = not mmap and self._maps(path)
+        array = read_npy(path, dtype=dtype, shape=shape, mmap=mmap or private, private=private)
+        if self._finite:
+            check_finite(array, path)
+        return array
 
     def tensors(self, name: str, *, shapes: Mapping[str, Shape] | None = None) -> dict[str, np.ndarray]:
         """The arrays in `name`.safetensors; with `shapes`, exactly these names and shapes are accepted."""
         path = self._file(f"{name}.safetensors")
-        return read_tensors(path, shapes=shapes, mapped=self._maps(path))
+        tensors = read_tensors(path, shapes=shapes, mapped=self._maps(path))
+        for key, tensor in tensors.items() if self._finite else ():
+            check_finite(tensor, path, f"{quoted(key)} has ")
+        return tensors
 
     def strings(self, name: str, *, count: int | None = None) -> pa.LargeStringArray:
         """The strings `name`; with `count`, any other number of them is refused."""

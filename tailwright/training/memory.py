@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
+import resource
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -52,8 +55,64 @@ def resident_mb() -> float:
 
 
 def free_mb() -> float:
-    """The memory that the machine can give without swapping."""
-    return float(psutil.virtual_memory().available / MB)
+    """The memory that this process may still take: the machine's, its control group's, its own limit's."""
+    available = float(psutil.virtual_memory().available)
+    return max(
+        0.0, min(available, *_left_in_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")), _left()) / MB
+    )
+
+
+def _left() -> float:
+    """Bytes below the limit on the address space of this process (`ulimit -v`)."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return math.inf
+    return float(soft - psutil.Process().memory_info().vms)
+
+
+def _left_in_groups(membership: Path, root: Path) -> list[float]:
+    """Bytes below the limits of the control groups that this process is in, version 1 or 2, and those above.
+
+    A container has its own group as the root, so the path that the kernel names may not be there.
+    """
+    left = [math.inf]
+    try:
+        lines = membership.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return left
+    for line in lines:
+        _, controllers, path = line.split(":", 2) if line.count(":") >= 2 else ("", "?", "/")
+        if controllers == "":
+            base, limit, used = root, "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            base, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        group = base / path.strip("/")
+        for folder in (group, *group.parents):
+            most, held = _number_in(folder / limit), _number_in(folder / used)
+            if most is not None and held is not None:
+                left.append(most - held + (_number_of(folder / "memory.stat", "inactive_file") or 0))
+            if folder == base:
+                break
+    return left
+
+
+def _number_in(path: Path) -> float | None:
+    """The number in a file of a control group; None without one ("max" is no limit)."""
+    try:
+        return float(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _number_of(path: Path, name: str) -> float | None:
+    """A number of memory.stat; pages of files that were read can be given back, but count as used."""
+    try:
+        pairs = dict(line.split() for line in path.read_text(encoding="ascii").splitlines())
+        return float(pairs[name])
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def give_back() -> None:

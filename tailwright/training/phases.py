@@ -39,11 +39,13 @@ class Plan(Settings):
     batch shares, each piece has a block of its own.
     """
 
-    epochs: int = setting(1, "passes over the rows", least=1)
+    epochs: int = setting(1, "passes over the rows", least=1, most=1_000_000)
     batch: int = setting(1, "rows a step", least=1)
     rates: Mapping[str, float | None] = field(default_factory=dict)  # by module or parameter; None: frozen
     schedule: Schedule = setting(Schedule(), "factor on all rates, by step")
-    weight_decay: float | WeightDecay = setting(0.0, "of dense parameters (AdamW); tables have none", least=0)
+    weight_decay: float | WeightDecay = setting(
+        0.0, "of dense parameters (AdamW); tables have none", least=0, most=1000
+    )
     clip: float | AdaptiveClip | None = setting(None, "largest norm of the gradient, or a rule", above=0)
     patience: int = setting(2, "validations without a better one before it stops", least=1)
     validate_every: int | None = setting(None, "steps between validations; None: after each epoch", least=1)

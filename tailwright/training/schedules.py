@@ -73,10 +73,12 @@ def _one_cycle(step: int, steps: int, warm: float) -> float:
 class PhaseSettings(Settings):
     """How long and how fast a phase learns."""
 
-    epochs: int = setting(20, "passes over the rows", least=1)
-    rate: float = setting(0.001, "learning rate", above=0)
+    epochs: int = setting(20, "passes over the rows", least=1, most=1_000_000)
+    rate: float = setting(0.001, "learning rate", above=0, most=1000)
     halve: int = setting(14, "epochs until the rate is halved; then half as many, but at least 5", least=1)
-    raised: float = setting(1.0, "most the rate is multiplied by where an epoch has few steps", least=1)
+    raised: float = setting(
+        1.0, "most the rate is multiplied by where an epoch has few steps", least=1, most=1e6
+    )
 
     def rate_for(self, rows: int, batch: int) -> float:
         """The learning rate of a training over so many rows.

@@ -14,7 +14,7 @@ Metric = Literal["P@1", "P@5", "nDCG@5", "PSP@1", "PSP@5"]
 class TrainingSettings(Settings):
     """How a network is trained; models have defaults of their own."""
 
-    epochs: int = setting(10, "passes over the training rows", least=1)
+    epochs: int = setting(10, "passes over the training rows", least=1, most=1_000_000)
     batch: int = setting(32, "rows a step", least=1)
     micro_batch: int | None = setting(
         None, "rows of a batch that are computed at a time, for less memory; none: all", least=1
@@ -23,7 +23,7 @@ class TrainingSettings(Settings):
         "constant", "shape of the learning rate over the steps"
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", least=0, below=1)
-    weight_decay: float = setting(0.0, "of all but biases, norms and tables of words", least=0)
+    weight_decay: float = setting(0.0, "of all but biases, norms and tables of words", least=0, most=1000)
     epsilon: float = setting(1e-8, "what Adam adds to the root of the second moment", above=0)
     clip: Literal["adaptive"] | float | None = setting(
         None, "largest norm of a gradient; adaptive: AttentionXML's rule; none: no clipping", above=0

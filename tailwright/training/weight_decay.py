@@ -17,7 +17,7 @@ class WeightDecay(Settings):
     (0.01, 0.0)
     """
 
-    rate: float = setting(0.0, "of the parameters that decay", least=0)
+    rate: float = setting(0.0, "of the parameters that decay", least=0, most=1000)
     spared: tuple[str, ...] = setting(("bias", "norm"), "words in the names of parameters that do not decay")
     spares_vectors: bool = setting(True, "whether parameters of one axis or none do not decay either")
 

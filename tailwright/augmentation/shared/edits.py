@@ -48,7 +48,7 @@ class EditSettings(Settings):
         above=0,
         most=1,
     )
-    outputs: int = setting(1, "new rows tried for each source", least=1)
+    outputs: int = setting(1, "new rows tried for each source", least=1, most=10_000)
     variant: Literal["textattack", "original"] = setting(
         "textattack", "textattack: as TextAttack in 2020, which the GDA paper uses; original: as Wei & Zou"
     )

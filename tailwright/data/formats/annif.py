@@ -18,6 +18,7 @@ from pathlib import Path
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.formats.columns import FileColumns, Reference, ReferenceBuilder
+from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.source import empty_file, numbered_lines, read_bytes, refuse_unless_utf8
 from tailwright.errors import InputError, quoted
 
@@ -41,6 +42,7 @@ def read_documents(folder: Path, stand_ins: Mapping[Path, Path]) -> FileColumns:
     pairs = documents(folder)
     for text, subjects in pairs:
         read = stand_ins.get(text, text)
+        refuse_special(read)
         data = read.read_bytes()
         if data:
             refuse_unless_utf8(data, read)

@@ -20,6 +20,7 @@ import pyarrow.parquet
 from pyarrow import types
 
 from tailwright.data.formats.columns import FileColumns
+from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.senses import fields_of
 from tailwright.data.formats.source import SPLIT_NAMES, empty_file, opened, unreadable
@@ -80,7 +81,7 @@ def columns_of_tables(
 def _arrow_table(path: Path) -> pa.Table:
     try:
         with opened(path) as stream:
-            data = stream.read_buffer()
+            data = pa.py_buffer(stream.read() or b"")
         if not len(data):
             raise empty_file(path)
         is_file = bytes(data[: len(_FILE_MARK)]) == _FILE_MARK
@@ -90,6 +91,7 @@ def _arrow_table(path: Path) -> pa.Table:
 
 
 def _parquet_table(path: Path) -> pa.Table:
+    refuse_special(path)
     try:
         with pa.OSFile(str(path)) as raw:
             return pyarrow.parquet.ParquetFile(raw).read()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from tailwright.data.formats.cell_table import columns_of_cells
 from tailwright.data.formats.cells import URIS, cell_writer
 from tailwright.data.formats.columns import Fields, FileColumns, Reference
 from tailwright.data.formats.headerless import headerless
+from tailwright.data.formats.limits import cells_of_any_size, line_too_long, longest_line
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, rows_of, write_lines
 from tailwright.data.formats.senses import fields_of, is_understood
@@ -120,7 +120,8 @@ def _header(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[str
     first = next((text for _, text in numbered_lines(path) if text), None)
     if first is None:
         raise empty_file(path)
-    headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
+    with cells_of_any_size():
+        headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
     fitting = (mark for mark, header in headers.items() if is_header(header))
     mark = next(fitting, max(headers, key=lambda mark: len(headers[mark])))
     return mark, headers[mark]
@@ -188,12 +189,11 @@ class _DelimitedFile:
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """(line number, cells) of each record after the header; blank lines are skipped."""
-        limit = csv.field_size_limit(sys.maxsize)
         end = 0
         try:
-            with opened(self.path) as stream:
+            with cells_of_any_size(), opened(self.path) as stream:
                 reader = csv.reader(
-                    io.TextIOWrapper(io.BufferedReader(stream, _CHUNK), "utf-8-sig", newline=""),
+                    self._lines(io.TextIOWrapper(io.BufferedReader(stream, _CHUNK), "utf-8-sig", newline="")),
                     delimiter=self.separator,
                     strict=True,
                     quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
@@ -217,8 +217,14 @@ class _DelimitedFile:
             problem = f"a wrongly quoted cell ({error})"
             expected = "closed quotes, and quotes inside a cell doubled"
             raise InputError(problem, expected=expected, path=self.path, line=end + 1) from error
-        finally:
-            csv.field_size_limit(limit)
+
+    def _lines(self, file: io.TextIOWrapper) -> Iterator[str]:
+        """The lines with their ends, none of them too long."""
+        most = longest_line()
+        for number, line in enumerate(iter(lambda: file.readline(most + 1), ""), 1):
+            if len(line) > most:
+                raise line_too_long(self.path, number)
+            yield line
 
     @cached_property
     def lines(self) -> list[int]:

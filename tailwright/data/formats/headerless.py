@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailwright.data.formats.cells import DELIMITERS
+from tailwright.data.formats.limits import cells_of_any_size
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.senses import is_understood, wishes
 from tailwright.data.formats.source import numbered_lines
@@ -64,7 +65,8 @@ def _regular_rows(path: Path, mark: str) -> list[list[str]]:
     """The first rows, if all of them have the same number of cells and more than one; else none."""
     lines = (text for _, text in numbered_lines(path))
     try:
-        rows = [row for row in islice(csv.reader(lines, delimiter=mark, strict=True), _SAMPLE) if row]
+        with cells_of_any_size():
+            rows = [row for row in islice(csv.reader(lines, delimiter=mark, strict=True), _SAMPLE) if row]
     except csv.Error:
         return []
     widths = {len(row) for row in rows}

@@ -7,6 +7,7 @@ Arrow table's chunks would take, and lets the next chunk reuse the memory of the
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from tailwright.data.dataset import text_buffers
+from tailwright.data.formats.limits import longest_line
 from tailwright.data.formats.plain_lines import PLAIN_SCHEMA, plain_table
 from tailwright.data.formats.source import check_utf8, opened
 from tailwright.data.formats.table import UnusualError
@@ -70,15 +72,18 @@ class _Chunk(NamedTuple):
     end: int
 
 
-def _chunks(stream: pa.NativeFile) -> Iterator[_Chunk]:
+def _chunks(stream: io.RawIOBase) -> Iterator[_Chunk]:
     """The file in chunks that end with a line.
 
     Two buffers take turns, one being filled while the other is parsed: new memory for each chunk would cost
     more time than decompressing into it.
     """
     buffer, other = bytearray(_CHUNK), bytearray(_CHUNK)
+    most = longest_line()
     begun = b""  # the start of a line that the last chunk did not finish
     while True:
+        if len(begun) > most:
+            raise UnusualError  # the careful reader says which line is too long
         if 2 * len(begun) > len(buffer):
             buffer = bytearray(2 * max(len(begun), len(buffer)))
         buffer[: len(begun)] = begun

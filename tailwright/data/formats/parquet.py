@@ -14,6 +14,7 @@ from scipy import sparse
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.formats.columns import Fields, FileColumns
+from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
 from tailwright.data.formats.senses import fields_of
@@ -56,6 +57,7 @@ def read_table(path: Path, names: tuple[str, ...]) -> pa.Table:
 @contextmanager
 def _opened(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
     """A Parquet file; failures to read it become an `InputError`."""
+    refuse_special(path)
     try:
         with pa.OSFile(str(path)) as raw:
             if raw.size() == 0:

@@ -12,6 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailwright.data.formats.limits import (
+    Unpacked,
+    line_too_long,
+    longest_line,
+    refuse_long_lines,
+    refuse_special,
+)
 from tailwright.errors import InputError, quoted
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -44,8 +51,11 @@ class Folder:
         present = [name for name in spelled if name in self.names]
         if len(present) > 1:
             raise InputError(f"{' and '.join(present)} side by side", expected="one of them", path=self.path)
-        found = self.path / present[0] if present else None
-        return None if found is None else self.stand_ins.get(found, found)
+        if not present:
+            return None
+        found = self.path / present[0]
+        refuse_special(found)
+        return self.stand_ins.get(found, found)
 
     def has(self, *names: str) -> bool:
         return any(name + suffix in self.names for name in names for suffix in ("", *COMPRESSIONS))
@@ -68,8 +78,9 @@ def base_name(name: str) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[pa.NativeFile]:
+def opened(path: Path) -> Iterator[io.RawIOBase]:
     """The decompressed bytes of a file as a stream; failures become an `InputError`."""
+    refuse_special(path)
     try:
         with pa.OSFile(str(path)) as file:
             compression = COMPRESSIONS.get(path.suffix)
@@ -77,7 +88,7 @@ def opened(path: Path) -> Iterator[pa.NativeFile]:
                 yield file
             else:
                 with pa.CompressedInputStream(file, compression) as stream:
-                    yield stream
+                    yield Unpacked(stream, path)
     except (OSError, pa.ArrowException) as error:
         raise unreadable(path, error) from error
 
@@ -96,10 +107,11 @@ def unreadable(path: Path, error: Exception) -> InputError:
 def read_bytes(path: Path) -> bytes:
     """The whole decompressed file without its byte order mark; an empty file is an `InputError`."""
     with opened(path) as stream:
-        data: bytes = stream.read()
+        data = stream.read() or b""
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data:
         raise empty_file(path)
+    refuse_long_lines(data, path)
     return data
 
 
@@ -109,9 +121,13 @@ def empty_file(path: Path) -> InputError:
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(line number from 1, text without line end) of each line. An error names the line of invalid UTF-8."""
+    most = longest_line()
     with opened(path) as stream:
-        for number, raw in enumerate(io.BufferedReader(stream, _CHUNK), 1):
+        lines = io.BufferedReader(stream, _CHUNK)
+        for number, raw in enumerate(iter(lambda: lines.readline(most + 1), b""), 1):
             line = raw.removesuffix(b"\n")
+            if len(line) > most:
+                raise line_too_long(path, number)
             if number == 1:
                 line = line.removeprefix(codecs.BOM_UTF8)
             try:

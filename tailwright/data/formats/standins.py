@@ -72,7 +72,7 @@ class StandIns:
         copy.write_bytes(data)
         if copy.suffix in (".gz", ".zst"):
             with opened(copy) as stream:
-                copy = copy.rename(self.scratch / f"input{_suffix_of(stream.read())}{copy.suffix}")
+                copy = copy.rename(self.scratch / f"input{_suffix_of(stream.read() or b'')}{copy.suffix}")
         self.files[STANDARD_INPUT] = copy
         return copy
 
@@ -82,7 +82,7 @@ class StandIns:
         if error.path in self.files:  # a stand-in that nobody looked at
             raise error
         with opened(self.of(path)) as stream:
-            data: bytes = stream.read()
+            data = stream.read() or b""
         encoding = encoding_of(data)
         if encoding is None:
             raise error

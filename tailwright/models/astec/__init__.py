@@ -40,7 +40,7 @@ CARD = ModelCard(
 class RerankSettings(PhaseSettings):
     """The reranker and the phase that trains it."""
 
-    epochs: int = setting(10, "passes over the rows; 0: no reranker", least=0)
+    epochs: int = setting(10, "passes over the rows; 0: no reranker", least=0, most=1_000_000)
     weight: float = setting(
         0.6, "weight beside the extreme classifier, which has 1 minus this", least=0, most=1
     )
@@ -50,12 +50,14 @@ class RerankSettings(PhaseSettings):
 class AstecSettings(Settings):
     """What can be set of astec; the defaults are those of the paper's code for LF-AmazonTitles-131K."""
 
-    width: int = setting(300, "dimensions of the word vectors", least=1)
+    width: int = setting(300, "dimensions of the word vectors", least=1, most=65_536)
     vectors: str = setting(
         "random", "what word vectors start from: random, spacy, wordllama, glove, or a path to a table"
     )
     min_count: int = setting(1, "texts that a word must be in", least=1)
-    learners: int = setting(1, "networks whose scores are added up; the paper's tables have 3", least=1)
+    learners: int = setting(
+        1, "networks whose scores are added up; the paper's tables have 3", least=1, most=100
+    )
     batch: int = setting(255, "rows a step; fewer if an epoch had under 64 steps, but at least 32", least=1)
     dropout: float = setting(0.5, "dropout on coarse vectors and in residual layers", least=0, below=1)
     clusters: ClusterSettings = setting(ClusterSettings(), "the clusters of the surrogate task")

@@ -52,7 +52,10 @@ class AttentionXmlSettings(Settings):
     words: WordSettings = setting(WordSettings(max_length=128), "the words")
     lstm: BiLstmSettings = setting(BiLstmSettings(hidden=128), "the encoder")
     layers: tuple[int, ...] = setting(
-        (256,), "sizes of the layers, shared by all labels, between a context vector and its score", least=1
+        (256,),
+        "sizes of the layers, shared by all labels, between a context vector and its score",
+        least=1,
+        most=65_536,
     )
     tree: Literal["auto", "flat", "tree"] = setting(
         "auto", "flat: all labels at once; tree: clusters first; auto: a tree above 4,096 labels"
@@ -63,8 +66,8 @@ class AttentionXmlSettings(Settings):
     nodes: tuple[int, ...] = setting(
         (), "clusters of each level, powers of two from few to many, instead of max_leaf", least=2
     )
-    beam: int = setting(10, "clusters of a level that are looked into", least=1)
-    rate: float = setting(2e-3, "learning rate", above=0)
+    beam: int = setting(10, "clusters of a level that are looked into", least=1, most=100_000)
+    rate: float = setting(2e-3, "learning rate", above=0, most=1000)
     training: TrainingSettings = setting(
         TrainingSettings(epochs=15, batch=40, clip="adaptive", average_from=4, average_every=20),
         "how it is trained",

@@ -43,13 +43,13 @@ CARD = ModelCard(
 class DecafSettings(Settings):
     """What can be set of decaf; the defaults are those of the paper's code for LF-AmazonTitles-131K."""
 
-    width: int = setting(300, "dimensions of the word vectors", least=1)
+    width: int = setting(300, "dimensions of the word vectors", least=1, most=65_536)
     vectors: str = setting(
         "random", "what word vectors start from: random, spacy, wordllama, glove, or a path to a table"
     )
     min_count: int = setting(1, "texts that a word must be in", least=1)
     learners: int = setting(
-        1, "learners whose probabilities are averaged; the paper's tables have 3", least=1
+        1, "learners whose probabilities are averaged; the paper's tables have 3", least=1, most=100
     )
     batch: int = setting(
         255,

@@ -30,8 +30,8 @@ class FusionSettings(Settings):
     held_out: float = setting(0.05, "share of the rows that the combination learns from", above=0, below=1)
     most_held_out: int = setting(2000, "rows that are held out at most", least=1)
     fewest: int = setting(50, "with fewer rows to learn from, all parts count alike", least=1)
-    candidates: int = setting(25, "best labels that each part names for a text", least=1)
-    hidden: int = setting(32, "hidden units of the combination", least=1)
+    candidates: int = setting(25, "best labels that each part names for a text", least=1, most=10_000)
+    hidden: int = setting(32, "hidden units of the combination", least=1, most=65_536)
     tail: float = setting(
         0.0,
         "a label's loss is multiplied by its inverse propensity to this power; 0: all alike",

@@ -57,20 +57,22 @@ class InceptionXmlSettings(Settings):
     pipeline: Literal["plus", "plain"] = setting(
         "plus", "plus: clusters, then the labels of the best ones; plain: all labels"
     )
-    learners: int = setting(1, "networks whose probabilities are averaged; tables of papers have 3", least=1)
+    learners: int = setting(
+        1, "networks whose probabilities are averaged; tables of papers have 3", least=1, most=100
+    )
     words: WordSettings = setting(WORDS, "the words")
     inception: InceptionSettings = setting(InceptionSettings(), "the encoder")
     clusters: ClusterSettings = setting(CLUSTERS, "plus: the clusters of labels")
     top_clusters: int = setting(100, "plus: clusters whose labels a text is scored against", least=1)
     meta_epochs: int = setting(
-        10, "plus: first epochs, in which the encoder learns from clusters alone", least=0
+        10, "plus: first epochs, in which the encoder learns from clusters alone", least=0, most=1_000_000
     )
     label_targets: Literal["soft", "binary"] = setting(
         "soft", "a label's target: as it is, or 1 wherever it is above 0"
     )
     drop_meta: float = setting(0.3, "plus: dropout before the classifier of clusters", least=0, below=1)
     drop_labels: float = setting(0.5, "dropout before the classifier of labels", least=0, below=1)
-    rate: float = setting(5e-3, "learning rate at its peak", above=0)
+    rate: float = setting(5e-3, "learning rate at its peak", above=0, most=1000)
     training: TrainingSettings = setting(TRAINING, "how it is trained")
 
     def check(self) -> None:

@@ -45,7 +45,7 @@ TRAINING = TrainingSettings(epochs=25, batch=128, schedule="one-cycle", warmup=0
 class InceptionXmlLfSettings(Settings):
     """What can be set of inceptionxml-lf."""
 
-    learners: int = setting(1, "networks whose probabilities are averaged", least=1)
+    learners: int = setting(1, "networks whose probabilities are averaged", least=1, most=100)
     words: WordSettings = setting(WORDS, "the words")
     inception: InceptionSettings = setting(InceptionSettings(), "the encoder")
     clusters: ClusterSettings = setting(CLUSTERS, "the clusters of labels of the first phase")
@@ -58,7 +58,7 @@ class InceptionXmlLfSettings(Settings):
         least=1,
     )
     meta_epochs: int = setting(
-        0, "first epochs of a phase, in which the encoder learns from clusters alone", least=0
+        0, "first epochs of a phase, in which the encoder learns from clusters alone", least=0, most=1_000_000
     )
     label_targets: Literal["soft", "binary"] = setting(
         "soft", "a label's target: as it is, or 1 wherever it is above 0"
@@ -66,9 +66,9 @@ class InceptionXmlLfSettings(Settings):
     drop_meta: float = setting(0.3, "dropout before the classifier of clusters", least=0, below=1)
     drop_labels: float = setting(0.5, "dropout before the classifier of labels", least=0, below=1)
     drop_attention: float = setting(0.2, "dropout in the attention of label vectors", least=0, below=1)
-    rate: float = setting(5e-3, "learning rate of the first phase at its peak", above=0)
-    free_epochs: int = setting(25, "passes of the second phase, with free vectors", least=1)
-    free_rate: float = setting(2e-3, "learning rate of the second phase at its peak", above=0)
+    rate: float = setting(5e-3, "learning rate of the first phase at its peak", above=0, most=1000)
+    free_epochs: int = setting(25, "passes of the second phase, with free vectors", least=1, most=1_000_000)
+    free_rate: float = setting(2e-3, "learning rate of the second phase at its peak", above=0, most=1000)
     training: TrainingSettings = setting(TRAINING, "how the first phase is trained, and the second")
 
     def check(self) -> None:

@@ -40,7 +40,9 @@ class LaRobertaSettings(Settings):
     head: Literal["label-specific", "shared-mlp"] = setting(
         "label-specific", "label-specific: an output vector a label; shared-mlp: one network for all labels"
     )
-    layers: tuple[int, ...] = setting((256, 128), "sizes of the hidden layers of that network", least=1)
+    layers: tuple[int, ...] = setting(
+        (256, 128), "sizes of the hidden layers of that network", least=1, most=65_536
+    )
     transformer: TransformerSettings = setting(TransformerSettings(), "the encoder")
     start: StartSettings = setting(StartSettings(), "what the head starts from")
     training: TrainingSettings = setting(TRAINING, "how it is trained")

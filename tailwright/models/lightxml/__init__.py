@@ -73,9 +73,11 @@ class RetrainingSettings(Settings):
     passes: Literal["alternate", "joint"] = setting(
         "alternate", "each epoch: original rows, then made rows; joint: both shuffled together"
     )
-    retrain_epochs: int | None = setting(None, "passes of the retraining; none: as many as epochs", least=1)
+    retrain_epochs: int | None = setting(
+        None, "passes of the retraining; none: as many as epochs", least=1, most=1_000_000
+    )
     retrain_rate: float | None = setting(
-        None, "learning rate of the retraining; none: that of the head", above=0
+        None, "learning rate of the retraining; none: that of the head", above=0, most=1000
     )
 
     def retrains(self, made_by: Collection[str]) -> bool:
@@ -101,7 +103,7 @@ class LightXmlSettings(Settings):
     )
     drop: float = setting(0.2, "dropout on the feature of a text; the paper's is 0.5", least=0, below=1)
     top_groups: int = setting(10, "grouped: groups whose labels a text is scored against", least=1)
-    hidden: int = setting(300, "grouped: width of label vectors", least=1)
+    hidden: int = setting(300, "grouped: width of label vectors", least=1, most=65_536)
     leaf: int | None = setting(
         None, "grouped: most labels of a group; none: what makes for the fewest scores", least=1
     )

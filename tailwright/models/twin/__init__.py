@@ -35,22 +35,25 @@ CARD = ModelCard(
 class TwinSettings(Settings):
     """What can be set of twin."""
 
-    width: int = setting(256, "dimensions of the vectors", least=1)
-    epochs: int = setting(3, "passes over the training rows", least=1)
+    width: int = setting(256, "dimensions of the vectors", least=1, most=65_536)
+    epochs: int = setting(3, "passes over the training rows", least=1, most=1_000_000)
     batch: int = setting(512, "rows a step", least=1)
     negatives: int = setting(
-        1024, "labels drawn at random for each batch, besides the positives of its rows", least=0
+        1024,
+        "labels drawn at random for each batch, besides the positives of its rows",
+        least=0,
+        most=1_000_000,
     )
     correction: float = setting(
         0.7, "how far a batch's negatives represent all labels; more favours frequent labels", least=0, most=1
     )
-    rate: float = setting(5e-3, "learning rate of word vectors and free vectors", above=0)
+    rate: float = setting(5e-3, "learning rate of word vectors and free vectors", above=0, most=1000)
     block_rate: float = setting(
-        1e-3, "learning rate of the residual layers, and a tenth of that of the scale", above=0
+        1e-3, "learning rate of the residual layers, and a tenth of that of the scale", above=0, most=1000
     )
     schedule: Shape = setting("linear", "shape of the learning rate over the steps")
     warmup: float = setting(0.05, "share of the steps over which the learning rate rises", least=0, below=1)
-    scale: float = setting(20.0, "what the scale of the cosines starts at", above=0)
+    scale: float = setting(20.0, "what the scale of the cosines starts at", above=0, most=1e6)
     clip: float | None = setting(None, "largest norm of a gradient; none: no clipping", above=0)
     metric: Metric = setting("P@1", "what validation rows are judged by, if there are any")
     patience: int = setting(2, "epochs without a better validation before training stops", least=1)

@@ -35,5 +35,5 @@ class XmlCnnSettings(Settings):
     start_bias: Literal["random", "zero", "log-odds"] = setting(
         "random", "what output biases start at: random, zero, or the log-odds of each label among the rows"
     )
-    rate: float = setting(1e-3, "learning rate", above=0)
+    rate: float = setting(1e-3, "learning rate", above=0, most=1000)
     training: TrainingSettings = setting(TrainingSettings(), "how it is trained")

@@ -28,7 +28,8 @@ from tailwright.runs.ensemble import Ensemble
 from tailwright.runs.evaluation import evaluate, measured, ranked
 from tailwright.runs.run import Run, load
 from tailwright.runs.scoring import model_of
-from tailwright.runs.training import finish, train
+from tailwright.runs.training import train
+from tailwright.runs.unfinished import finish
 from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
 from tailwright.study.plan.cells import Cell, choice_name, choices, chosen
