@@ -76,7 +76,7 @@ class Settings:
     """The base of all settings, which are frozen dataclasses: it checks bounds and choices of every field."""
 
     def __post_init__(self) -> None:
-        hints = _hints(type(self))
+        hints = _hints(self)
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             _check_field(field, getattr(self, field.name), hints[field.name])
         self.check()
@@ -85,10 +85,13 @@ class Settings:
         """What several settings must be together; a ValueError names them."""
 
 
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    """The types of the fields of settings, which take longer to find than all checks together."""
-    return typing.get_type_hints(kind)
+_hints_of_type = functools.cache(typing.get_type_hints)  # longer to find than all checks take together
+
+
+def _hints(settings: Any) -> dict[str, Any]:
+    """The types of the fields of settings."""
+    kind: Any = type(settings)
+    return _hints_of_type(kind)
 
 
 def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
@@ -102,7 +105,8 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
             raise ValueError(f"{field.name} must be {expected}{or_none}, got {one!r}")
         if isinstance(one, str) and choices and one not in choices:
             raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {one!r}")
-        if isinstance(one, numbers.Real) and not isinstance(one, bool) and one not in bounds:
+        is_number = isinstance(one, numbers.Real) and not isinstance(one, bool)
+        if is_number and one not in bounds:
             shown = quoted(list(value) if isinstance(value, tuple) else value)
             beyond = bounds.allow(one) and LARGEST < abs(one) < math.inf
             largest = f" and at most {LARGEST:,} in size" if beyond else ""
@@ -180,7 +184,7 @@ def _group_meaning(settings: Any, name: str) -> str:
 
 
 def _listed(settings: Any, prefix: str) -> Iterator[Setting]:
-    hints = _hints(type(settings))
+    hints = _hints(settings)
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
@@ -222,7 +226,7 @@ def settings_from(kind: type[AnySettings], values: Mapping[str, Any]) -> AnySett
 
 def _changed(settings: AnySettings, values: Mapping[str, Any]) -> AnySettings:
     """The same settings but for `values`, by name; a table changes settings within settings."""
-    hints = _hints(type(settings))
+    hints = _hints(settings)
     names = [field.name for field in dataclasses.fields(settings)]  # type: ignore[arg-type]
     new: dict[str, Any] = {}
     within: dict[str, dict[str, Any]] = {}
