@@ -116,7 +116,7 @@ class RowSettings(Settings):
         1.0,
         "weight of a new row in the loss, times its source row's; 0: no rows are added",
         least=0,
-        most=1e6,
+        most=1_000_000,
     )
 
 

@@ -19,7 +19,7 @@ Operation = Literal["synonyms", "insert", "swap", "delete"]
 class EdaSettings(RowSettings):
     """Which rows are edited, and how."""
 
-    weight: float = setting(0.5, WEIGHT, least=0, most=1e6)
+    weight: float = setting(0.5, WEIGHT, least=0, most=1_000_000)
     operations: tuple[Operation, ...] = setting(
         ("synonyms", "insert", "swap", "delete"), "each new row is made by one of these operations"
     )

@@ -40,7 +40,7 @@ class GdaSettings(RowSettings):
     The paper has `gpt2`, `rows="all"` and its five media labels in `omit_labels`.
     """
 
-    weight: float = setting(0.5, WEIGHT, least=0, most=1e6)
+    weight: float = setting(0.5, WEIGHT, least=0, most=1_000_000)
     generator: str = setting(
         "smollm2", "what is tuned: smollm2, a hub id such as gpt2, a folder; scratch: a new small model"
     )

@@ -56,7 +56,7 @@ class MaskSettings(Settings):
         0.3,
         "reweight multiplies the weight of made rows by this; without meaning for other kinds",
         above=0,
-        most=1e6,
+        most=1_000_000,
     )
 
 

@@ -18,7 +18,7 @@ OPERATIONS = ("synonyms",)
 class WordNetSettings(RowSettings):
     """Which rows are edited, and how."""
 
-    weight: float = setting(0.5, WEIGHT, least=0, most=1e6)
+    weight: float = setting(0.5, WEIGHT, least=0, most=1_000_000)
     selection: SourceSettings = setting(SourceSettings(), "which rows are edited")
     edits: EditSettings = setting(EditSettings(), "how they are edited")
 

@@ -44,7 +44,9 @@ class SubwordSettings(Settings):
     """How words are cut into pieces."""
 
     length: int = setting(4, "letters of a piece, at least 2; 0: words alone", most=65_536)
-    weight: float = setting(0.7, "weight of all pieces of a text beside all its words", above=0, most=1e6)
+    weight: float = setting(
+        0.7, "weight of all pieces of a text beside all its words", above=0, most=1_000_000
+    )
     min_count: int = setting(1, "texts that a word must be in to be a column", least=1)
 
     def check(self) -> None:

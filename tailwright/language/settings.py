@@ -90,7 +90,7 @@ class DecodingSettings(Settings):
         0.9, "sampling: only the likeliest tokens with this much probability are drawn", above=0, most=1
     )
     temperature: float = setting(
-        1.0, "sampling: below 1 likely tokens become likelier, above 1 less likely", above=0, most=1e6
+        1.0, "sampling: below 1 likely tokens become likelier, above 1 less likely", above=0, most=1_000_000
     )
     length_penalty: float = setting(
         1.0, "a score is the log-probability / tokens ** this: the higher, the longer the texts"
@@ -199,7 +199,10 @@ class FillingSettings(Settings):
     )
     blanks: int = setting(10, "blanks that are filled at a time", least=1, most=99)
     repetition_penalty: float = setting(
-        2.5, "logits of tokens that an answer already has are divided by this; 1: off", least=1, most=1e6
+        2.5,
+        "logits of tokens that an answer already has are divided by this; 1: off",
+        least=1,
+        most=1_000_000,
     )
     no_repeat: int = setting(3, "no run of so many tokens comes twice in an answer; 0: off", least=0)
     max_new_tokens: int = setting(128, "tokens of the longest answer", least=1)

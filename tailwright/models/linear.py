@@ -55,7 +55,7 @@ class LinearSettings(Settings):
         1.0, "weight of a label's own text beside its rows, where labels are clustered", least=0
     )
     loss: Literal["squared hinge", "logistic"] = setting("squared hinge", "loss of a classifier")
-    cost: float = setting(1.0, "weight of the loss against the size of the weights", above=0, most=1e6)
+    cost: float = setting(1.0, "weight of the loss against the size of the weights", above=0, most=1_000_000)
     tolerance: float = setting(
         0.1, "how far from the optimum a classifier may be, in units of margin", above=0
     )

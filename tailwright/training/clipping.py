@@ -22,7 +22,9 @@ from tailwright.training.named_arrays import Arrays
 class AdaptiveClip(Settings):
     """The adaptive rule, with AttentionXML's numbers."""
 
-    factor: float = setting(5.0, "of the largest norm remembered: the limit of a gradient", above=0, most=1e6)
+    factor: float = setting(
+        5.0, "of the largest norm remembered: the limit of a gradient", above=0, most=1_000_000
+    )
     remembered: int = setting(5, "steps whose norms are remembered", least=1)
     growth: float = setting(2.0, "of the largest norm remembered, the most that a step adds", above=0)
     most: float = setting(1.0, "largest norm that is remembered", above=0)

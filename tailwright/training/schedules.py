@@ -77,7 +77,7 @@ class PhaseSettings(Settings):
     rate: float = setting(0.001, "learning rate", above=0, most=1000)
     halve: int = setting(14, "epochs until the rate is halved; then half as many, but at least 5", least=1)
     raised: float = setting(
-        1.0, "most the rate is multiplied by where an epoch has few steps", least=1, most=1e6
+        1.0, "most the rate is multiplied by where an epoch has few steps", least=1, most=1_000_000
     )
 
     def rate_for(self, rows: int, batch: int) -> float:

@@ -202,7 +202,7 @@ def test_settings_come_from_text_and_from_lists():
         ({"rows": "head"}, "setting rows: found 'head', expected one of tail, all or a number"),
         ({"rows": 1.5}, r"rows must be tail, all or a number in \(0, 1\], got 1.5"),
         ({"share": 0}, r"share must be in \(0, 1\], got 0.0"),
-        ({"outputs": 0}, "outputs must be >= 1, got 0"),
+        ({"outputs": 0}, "outputs must be in \\[1, 10000\\], got 0"),
         ({"variant": "new"}, "setting variant: found 'new', expected one of textattack, original"),
         (
             {"operations": "swap,turn"},

@@ -195,11 +195,11 @@ def test_every_short_name_is_the_name_of_one_setting():
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"epochs": 0}, "epochs must be >= 1, got 0"),
-        ({"beams": 0}, "beams must be >= 1, got 0"),
+        ({"epochs": 0}, "epochs must be in \\[1, 1000000\\], got 0"),
+        ({"beams": 0}, "beams must be in \\[1, 1000\\], got 0"),
         ({"pairs_per_set": 0}, "pairs_per_set must be >= 1, got 0"),
         ({"tail_below": 0}, "tail_below must be >= 1, got 0"),
-        ({"weight": -1}, "weight must be >= 0, got -1"),
+        ({"weight": -1}, "weight must be in \\[0, 1000000\\], got -1"),
         ({"generator": ""}, "generator must be a name"),
         ({"bleu_pairs": -1}, "bleu_pairs must be >= 0, got -1"),
     ],

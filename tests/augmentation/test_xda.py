@@ -179,8 +179,8 @@ def test_the_forecast_counts_what_would_be_done_and_keeps_nothing(own_cache, fol
     ("wrong", "line"),
     [
         ({"mask_share": 0}, "mask_share must be in .0, 1., got 0"),
-        ({"copies": 0}, "copies must be >= 1, got 0"),
-        ({"tuning.length": 0}, "length must be >= 1, got 0"),
+        ({"copies": 0}, "copies must be in \\[1, 10000\\], got 0"),
+        ({"tuning.length": 0}, "length must be in \\[1, 65536\\], got 0"),
         ({"generator": ""}, "generator must be a name"),
         ({"blanks": 100}, "blanks must be in .1, 99., got 100"),
     ],

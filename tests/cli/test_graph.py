@@ -122,7 +122,7 @@ def test_a_page_has_the_picture_and_the_same_figures_as_a_table(corpus, tmp_path
             ["--explain", "1", "--method", "stroll"],
             "setting method: found 'stroll', expected one of walk, series",
         ),
-        (["--explain", "1", "--steps", "0"], "steps must be >= 1, got 0"),
+        (["--explain", "1", "--steps", "0"], "steps must be in [1, 1000000], got 0"),
         (["--out", "graph.txt"], "graph.txt: found .txt, expected .npz"),
         (["--out", "nowhere/graph.npz"], "nowhere/graph.npz: cannot be written (No such file or directory)"),
         (["--explain", "1", "--plot", "p.gif"], "p.gif: found .gif, expected .svg or .html"),

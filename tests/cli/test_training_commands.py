@@ -175,7 +175,7 @@ def test_settings_of_parts_reach_them_by_a_configuration_file(tiny, tmp_path, ca
     ("arguments", "line"),
     [
         (["--set", "linear.tree=2"], "unknown setting 'tree'; did you mean 'trees'?"),
-        (["--set", "twin.width=0"], "width must be >= 1, got 0"),
+        (["--set", "twin.width=0"], "width must be in [1, 65536], got 0"),
         (["--set", "linear=2"], "setting linear: found '2', expected linear.NAME=VALUE"),
         (["--set", "candidate=9"], "unknown setting 'candidate'; did you mean 'candidates'?"),
         (["--model", "linear+twn"], "unknown model 'twn'; did you mean 'twin'?"),

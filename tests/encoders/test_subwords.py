@@ -70,5 +70,5 @@ def test_damaged_settings_are_one_line(tmp_path):
 
 
 def test_bad_settings_are_named():
-    with pytest.raises(ValueError, match="weight must be > 0, got 0"):
+    with pytest.raises(ValueError, match=r"weight must be in \(0, 1000000\], got 0"):
         SubwordSettings(weight=0)

@@ -188,10 +188,10 @@ def test_weights_follow_the_seed_and_are_as_large_as_they_should_be():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: BiLstmSettings(hidden=0), "hidden must be >= 1, got 0"),
+        (lambda: BiLstmSettings(hidden=0), "hidden must be in \\[1, 65536\\], got 0"),
         (lambda: BiLstmSettings(drop_words=1.0), r"drop_words must be in \[0, 1\), got 1\.0"),
         (lambda: TextCnnSettings(widths=()), "widths must be one or more numbers of words, got none"),
-        (lambda: TextCnnSettings(chunks=0), "chunks must be >= 1, got 0"),
+        (lambda: TextCnnSettings(chunks=0), "chunks must be in \\[1, 65536\\], got 0"),
         (lambda: TextCnnSettings(drop_hidden=-0.1), r"drop_hidden must be in \[0, 1\), got -0\.1"),
     ],
 )

@@ -125,7 +125,7 @@ def test_no_rows_no_labels_and_unsorted_pairs_are_fine(method):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, "steps must be >= 1, got 0"),
+        ({"steps": 0}, "steps must be in \\[1, 1000000\\], got 0"),
         ({"top": 2.5}, "top must be a whole number, got 2.5"),
         ({"head_cut": -1}, "head_cut must be >= 1, got -1"),
         ({"restart": 0.0}, r"restart must be in \(0, 1\], got 0.0"),

@@ -176,8 +176,8 @@ def test_one_pair_and_empty_texts_are_fine(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epochs": 0}, "epochs must be >= 1, got 0"),
-        ({"rate": 0.0}, "rate must be > 0, got 0.0"),
+        ({"epochs": 0}, "epochs must be in [1, 1000000], got 0"),
+        ({"rate": 0.0}, "rate must be in (0, 1000], got 0.0"),
         ({"held_out": 1.0}, "held_out must be in [0, 1), got 1.0"),
         ({"loss": "all"}, "loss must be one of target, sequence, got 'all'"),
         ({"max_tokens": 3}, "max_tokens must be >= 16, got 3"),

@@ -354,11 +354,11 @@ def test_shards_keep_every_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("beams", 0, "beams must be >= 1, got 0"),
-        ("samples", 0, "samples must be >= 1, got 0"),
+        ("beams", 0, "beams must be in \\[1, 1000\\], got 0"),
+        ("samples", 0, "samples must be in \\[1, 10000\\], got 0"),
         ("strategy", "greedy", "strategy must be one of beam, sampling, got 'greedy'"),
         ("top_p", 0.0, r"top_p must be in \(0, 1\], got 0.0"),
-        ("temperature", 0.0, "temperature must be > 0, got 0.0"),
+        ("temperature", 0.0, "temperature must be in \\(0, 1000000\\], got 0.0"),
         ("length_penalty", float("nan"), "length_penalty must be a finite number, got nan"),
         ("max_growth", 0.0, "max_growth must be > 0 or none, got 0.0"),
         ("max_similarity", 1.5, r"max_similarity must be in \[0, 1\] or none, got 1.5"),

@@ -272,9 +272,9 @@ def test_the_papers_number_of_clusters_can_be_asked_for(monkeypatch):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"width": 0}, "width must be >= 1, got 0"),
-        ({"extreme.rate": -1.0}, "rate must be > 0, got -1.0"),
-        ({"rerank.raised": 0.5}, "raised must be >= 1, got 0.5"),
+        ({"width": 0}, "width must be in \\[1, 65536\\], got 0"),
+        ({"extreme.rate": -1.0}, "rate must be in \\(0, 1000\\], got -1.0"),
+        ({"rerank.raised": 0.5}, "raised must be in \\[1, 1000000\\], got 0.5"),
         ({"beta": 1.5}, r"beta must be in \[0, 1\], got 1.5"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
         ({"candidates.size": 10}, "size must be >= positives=20, got 10"),

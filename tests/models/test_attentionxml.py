@@ -86,9 +86,9 @@ def test_more_clusters_than_labels_are_refused_in_one_line():
         ({"nodes": (3,)}, "nodes must be growing powers of two, got [3]"),
         ({"nodes": (8, 4)}, "nodes must be growing powers of two, got [8, 4]"),
         ({"nodes": (1,)}, "nodes must be >= 2, got [1]"),
-        ({"beam": 0}, "beam must be >= 1, got 0"),
+        ({"beam": 0}, "beam must be in [1, 100000], got 0"),
         ({"max_leaf": 0}, "max_leaf must be >= 1, got 0"),
-        ({"hidden": 0}, "hidden must be >= 1, got 0"),
+        ({"hidden": 0}, "hidden must be in [1, 65536], got 0"),
         ({"drop_states": 1.0}, "drop_states must be in [0, 1), got 1.0"),
     ],
 )

@@ -188,10 +188,10 @@ def test_a_setting_of_a_part_goes_by_its_short_name_where_that_is_the_only_one()
     ("values", "line"),
     [
         ({"held_out": 1.0}, "held_out must be in (0, 1), got 1.0"),
-        ({"candidates": 0}, "candidates must be >= 1, got 0"),
+        ({"candidates": 0}, "candidates must be in [1, 10000], got 0"),
         ({"tail": 2}, "tail must be in [0, 1], got 2.0"),
         ({"linear": {"tree": 2}}, "unknown setting 'tree'; did you mean 'trees'?"),
-        ({"linear": {"trees": 0}}, "trees must be >= 1, got 0"),
+        ({"linear": {"trees": 0}}, "trees must be in [1, 1000], got 0"),
         ({"liner": {"trees": 2}}, "unknown setting 'liner'; did you mean 'linear'?"),
         ({"linear": 3}, "setting linear: found 3, expected linear.NAME=VALUE"),
     ],

@@ -142,7 +142,7 @@ def test_words_that_do_not_learn_stay_as_they_were():
     ("values", "message"),
     [
         ({"width": 63}, "width must be >= 64, got 63"),
-        ({"free_epochs": 0}, "free_epochs must be >= 1, got 0"),
+        ({"free_epochs": 0}, "free_epochs must be in \\[1, 1000000\\], got 0"),
         ({"top_clusters": 0}, "top_clusters must be >= 1 or none, got 0"),
     ],
 )

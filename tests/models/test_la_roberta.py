@@ -97,7 +97,7 @@ def test_a_shared_network_has_no_output_vectors_to_start_from():
     [
         ("head", "mlp", "setting head: found 'mlp', expected one of label-specific, shared-mlp"),
         ("layers", (), "layers must be one or more sizes, got none"),
-        ("layers", (8, 0), r"layers must be >= 1, got \[8, 0\]"),
+        ("layers", (8, 0), r"layers must be in \[1, 65536\], got \[8, 0\]"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(setting, value, message):

@@ -57,10 +57,10 @@ def test_equal_label_weights_are_weights_of_made_rows_at_every_level_of_a_tree(l
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("trees", 0, "trees must be >= 1, got 0"),
-        ("depth", 0, "depth must be >= 1, got 0"),
-        ("branching", 1, "branching must be >= 2, got 1"),
-        ("cost", 0.0, "cost must be > 0, got 0.0"),
+        ("trees", 0, "trees must be in \\[1, 1000\\], got 0"),
+        ("depth", 0, "depth must be in \\[1, 64\\], got 0"),
+        ("branching", 1, "branching must be in \\[2, 1000000\\], got 1"),
+        ("cost", 0.0, "cost must be in \\(0, 1000000\\], got 0.0"),
         ("prune", -1.0, "prune must be >= 0, got -1.0"),
         ("loss", "hinge", "loss must be one of squared hinge, logistic, got 'hinge'"),
     ],

@@ -98,9 +98,9 @@ def test_an_encoder_that_is_not_there_is_said_in_one_line():
     ("setting", "value", "message"),
     [
         ("max_tokens", 2, "max_tokens must be >= 3, got 2"),
-        ("head_rate", 0, "head_rate must be > 0, got 0"),
-        ("head_epochs", -1, "head_epochs must be >= 0, got -1"),
-        ("head_epochs_rate", 0, "head_epochs_rate must be > 0, got 0"),
+        ("head_rate", 0, "head_rate must be in \\(0, 1000\\], got 0"),
+        ("head_epochs", -1, "head_epochs must be in \\[0, 1000000\\], got -1"),
+        ("head_epochs_rate", 0, "head_epochs_rate must be in \\(0, 1000\\], got 0"),
         ("encoder", "", "encoder must be a name or a folder, got nothing"),
         ("start_bias", "one", "setting start_bias: found 'one', expected one of zero, log-odds"),
         ("start_labels", "names", "setting start_labels: found 'names', expected one of random, texts"),

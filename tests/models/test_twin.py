@@ -115,12 +115,12 @@ def test_an_empty_training_set_leaves_the_matcher():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"width": 0}, "width must be >= 1, got 0"),
-        ({"rate": -1.0}, "rate must be > 0, got -1.0"),
+        ({"width": 0}, "width must be in \\[1, 65536\\], got 0"),
+        ({"rate": -1.0}, "rate must be in \\(0, 1000\\], got -1.0"),
         ({"pieces": 1}, "pieces must be 0 or >= 2, got 1"),
         ({"schedule": "zigzag"}, "expected one of constant, linear, cosine, step"),
         ({"warmup": 2.0}, r"warmup must be in \[0, 1\), got 2.0"),
-        ({"negatives": -1}, "negatives must be >= 0, got -1"),
+        ({"negatives": -1}, "negatives must be in \\[0, 1000000\\], got -1"),
         ({"epoch": 3}, "did you mean 'epochs'"),
     ],
 )

@@ -49,9 +49,9 @@ def test_word_vectors_are_trained_if_asked(learn_words):
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("filters", 0, "filters must be >= 1, got 0"),
+        ("filters", 0, "filters must be in \\[1, 65536\\], got 0"),
         ("drop_hidden", 1.0, "drop_hidden must be in \\[0, 1\\), got 1.0"),
-        ("rate", -1.0, "rate must be > 0, got -1.0"),
+        ("rate", -1.0, "rate must be in \\(0, 1000\\], got -1.0"),
         ("vocabulary", 1, "vocabulary must be >= 2, got 1"),
         ("clip", 0.0, "clip must be adaptive, > 0 or none, got 0.0"),
         ("average_from", -1, "average_from must be >= 0 or none, got -1"),

@@ -160,10 +160,10 @@ def test_a_loss_that_is_not_finite_names_the_batch():
 
 def test_a_plan_names_what_is_wrong():
     for settings, message in [
-        ({"epochs": 0}, "epochs must be >= 1, got 0"),
+        ({"epochs": 0}, "epochs must be in \\[1, 1000000\\], got 0"),
         ({"rates": {"dense": 0}}, "the learning rate of dense must be > 0, got 0"),
         ({"clip": 0.0}, "clip must be > 0 or none"),
-        ({"weight_decay": -1.0}, "weight_decay must be >= 0"),
+        ({"weight_decay": -1.0}, "weight_decay must be in \\[0, 1000\\]"),
     ]:
         with pytest.raises(ValueError, match=message):
             plan(**settings)

@@ -75,7 +75,10 @@ def test_epsilon_reaches_tables_and_dense_parameters():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"rate": -1.0}, "rate must be >= 0, got -1.0"), ({"rate": 0.1, "spared": ("",)}, "spared must hold")],
+    [
+        ({"rate": -1.0}, "rate must be in \\[0, 1000\\], got -1.0"),
+        ({"rate": 0.1, "spared": ("",)}, "spared must hold"),
+    ],
 )
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):

@@ -53,7 +53,7 @@ class TwinSettings(Settings):
     )
     schedule: Shape = setting("linear", "shape of the learning rate over the steps")
     warmup: float = setting(0.05, "share of the steps over which the learning rate rises", least=0, below=1)
-    scale: float = setting(20.0, "what the scale of the cosines starts at", above=0, most=1e6)
+    scale: float = setting(20.0, "what the scale of the cosines starts at", above=0, most=1_000_000)
     clip: float | None = setting(None, "largest norm of a gradient; none: no clipping", above=0)
     metric: Metric = setting("P@1", "what validation rows are judged by, if there are any")
     patience: int = setting(2, "epochs without a better validation before training stops", least=1)
