@@ -19,7 +19,7 @@ from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError
 from tailwright.models.twin.network import TwinVectors
-from tailwright.runs.training import LOG
+from tailwright.runs.unfinished import LOG
 
 QUICK = {"fewest": 10, "twin": {"width": 32, "epochs": 2, "batch": 32, "negatives": 4}}
 NEW = LabelSpace(["s", "k"], ["submarine", "kettle"], ["submarine cables", "copper kettles"])
