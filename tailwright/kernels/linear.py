@@ -62,13 +62,21 @@ def hinge_step(
 def logistic_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
-    """The dual value of a row under the logistic loss: z = rest + square cost (t - sigmoid(z)) by Newton."""
+    """The dual value of a row under the logistic loss: z = rest + square cost (t - sigmoid(z)) by Newton.
+
+    From 0, where the sigmoid bends, every step stays between 0 and the root; from elsewhere Newton may go to
+    and fro for ever.
+    """
     rest = margin - b * square
-    z = margin
-    for _ in range(4):
+    scale = square * cost
+    z = np.float32(0)
+    for _ in range(10):
         p = np.float32(1) / (np.float32(1) + np.exp(-z))
-        residual = z - rest - square * cost * (target - p)
-        z -= residual / (np.float32(1) + square * cost * p * (np.float32(1) - p))
+        residual = z - rest - scale * (target - p)
+        step = residual / (np.float32(1) + scale * p * (np.float32(1) - p))
+        z -= step
+        if abs(step) < np.float32(1e-5):
+            break
     return cost * (target - np.float32(1) / (np.float32(1) + np.exp(-z)))
 
 
