@@ -20,7 +20,7 @@ from tailwright.runs import Run, load
 from tailwright.runs.hub import folder_of
 from tailwright.runs.nearest_rows import RowSearch, training_rows
 from tailwright.serving.batch import Answer, Ask, Options, answers
-from tailwright.serving.labels import LabelIndex
+from tailwright.serving.labels import LabelFinder
 from tailwright.serving.log import now
 from tailwright.serving.metrics import Metrics
 from tailwright.serving.queue import WorkQueue
@@ -75,7 +75,7 @@ class Hosted:
     version: str
     loaded: str
     lookup: LabelLookup
-    labels: LabelIndex
+    labels: LabelFinder
     background: Background
     queue: WorkQueue[Ask, Answer]
 
@@ -117,7 +117,7 @@ def hosted(address: RunAddress, limits: Limits, metrics: Metrics) -> Hosted:
         version,
         now(),
         lookup,
-        LabelIndex(run.labels),
+        LabelFinder(run.labels),
         Background(run),
         queue,
     )

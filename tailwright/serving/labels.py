@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NEAREST = 10
 
 
-class LabelIndex:
+class LabelFinder:
     """Finds labels by a piece of their name or id, in any case."""
 
     def __init__(self, labels: LabelSpace) -> None:
@@ -29,7 +29,7 @@ class LabelIndex:
     def found(self, search: str, limit: int) -> dict[str, Any]:
         """The first labels: those that begin like the search, then those that contain it; and how many fit.
 
-        >>> index = LabelIndex(LabelSpace(["1", "2", "3"], ["blue hat", "hat", "shoe"]))
+        >>> index = LabelFinder(LabelSpace(["1", "2", "3"], ["blue hat", "hat", "shoe"]))
         >>> [label["name"] for label in index.found("HAT", 5)["labels"]]
         ['hat', 'blue hat']
         """
