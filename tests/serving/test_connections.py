@@ -197,6 +197,26 @@ def test_a_replaced_folder_is_served_without_a_lost_request(matcher_folder, tmp_
     assert (events[0]["before"], events[0]["version"]) == (before, now)
 
 
+def test_a_run_that_is_replaced_while_a_body_comes_answers_as_the_new_one(matcher_folder, tmp_path):
+    folder = tmp_path / "topics"
+    shutil.copytree(matcher_folder, folder)
+    texts = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["apple"]}
+    body = json.dumps({"inputs": [texts]}).encode()
+    ours = predict_bytes({"text": "apple", "k": 1})
+    theirs = predict_bytes(body).replace(b"/v1/predict", b"/v2/models/topics/infer")
+    with listening_server(settings_of(folder, reload_every=0)) as (server, port):
+        before = version(port)
+        with connected(port, ours[:-5]) as first, connected(port, theirs[:-5]) as second:
+            tw.train(tiny_corpus(60), "label-matcher", measure=False).save(folder, overwrite=True)
+            server.servers[0].get_loop().call_soon_threadsafe(server.look_for_replaced_runs)
+            until(lambda: version(port) != before)
+            for sock, request in ((first, ours), (second, theirs)):
+                sock.sendall(request[-5:])
+            answers = [answer_of(sock) for sock in (first, second)]
+        assert [status for status, _, _ in answers] == [200, 200]
+        assert answers[0][2]["version"] == answers[1][2]["model_version"] == version(port)
+
+
 def version(port: int) -> str:
     return one_answer(port, b"GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n")[2]["models"][0]["version"]
 
