@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# Tests start many processes and workers; none of them shall compile the package and rewrite assertions anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test check test-slow lint types format docs bench claims clean
 
 help:        ## show this list
