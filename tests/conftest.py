@@ -55,6 +55,13 @@ def real_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def demo_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that workers share: a demo corpus takes seconds to make, once for each size."""
+    ours = tmp_path_factory.getbasetemp()
+    return (ours.parent if "PYTEST_XDIST_WORKER" in os.environ else ours) / "demo-cache"
+
+
 @pytest.fixture
 def own_long_work(tmp_path, monkeypatch) -> None:
     """What language models keep while they learn and write goes to the folder of the test."""
