@@ -17,6 +17,7 @@ from hypothesis import settings
 from tiny_encoders import save_reader, save_tiny
 
 ROOT = Path(__file__).resolve().parent.parent
+collect_ignore = ["preloaded.py"]  # for the process alone that scripts are forked from
 
 # Deadlines measure the machine, not the code. `make test-slow` tries four times as many examples.
 settings.register_profile("tailwright", deadline=None, derandomize=True, max_examples=50)

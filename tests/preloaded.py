@@ -1,7 +1,9 @@
 """All that scripts and commands would import: `scripts.py` forks them from a process that has done so.
 
-Nothing is computed here, and no thread is started.
+Nothing is computed here.
 """
+
+import gc
 
 import pandas  # noqa: F401 (pyarrow imports it with its first array)
 import transformers.models.bert.modeling_bert
@@ -23,3 +25,6 @@ import tailwright.study.run.runner  # noqa: F401
 # What numba would load for its first kernel, in half a second.
 cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
+# A forked process would copy all this when garbage is collected for the first time.
+gc.collect()
+gc.freeze()
