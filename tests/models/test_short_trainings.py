@@ -18,19 +18,13 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.runs import Run
 
 PHASES = {"width": 8, "surrogate.epochs": 1, "meta.epochs": 1, "extreme.epochs": 1}
+INCEPTION = {"width": 64, "channels": 4, "max_length": 8, "labels_each": 2, "top_clusters": 2}
 ENCODED = {"epochs": 1, "batch": 16, "rate": 3e-3, "head_rate": 3e-2}
 SHORT = {
     "decaf": PHASES,
     "eclare": PHASES,
-    "inceptionxml-lf": {
-        "epochs": 1,
-        "free_epochs": 1,
-        "width": 64,
-        "channels": 4,
-        "max_length": 8,
-        "labels_each": 2,
-        "top_clusters": 2,
-    },
+    "inceptionxml": {**INCEPTION, "epochs": 2, "meta_epochs": 1},
+    "inceptionxml-lf": {**INCEPTION, "epochs": 1, "free_epochs": 1},
     "la-roberta": ENCODED,
     "roberta": ENCODED,
 }
