@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# Tests start many processes and workers; none of them shall compile the package and rewrite assertions anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test check test-slow lint types format docs bench claims clean
 
 help:        ## show this list
@@ -23,8 +26,16 @@ demo: $(STAMP) ## install everything and run the demo
 test: $(STAMP) lint ## install everything, lint, check types, run the tests
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
+# Numba keeps compiled kernels beside their source. In a new checkout both workers would compile the same ones at
+# the same moment, so their tests come first, a file of them to a worker; the suite runs these once more.
+KERNELS := tailwright/kernels/__pycache__/.compiled
+$(KERNELS): $(STAMP) $(wildcard tailwright/kernels/*.py)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/kernels || true
+	mkdir -p $(@D)
+	touch $@
+
 .PHONY: tests
-tests: $(STAMP)
+tests: $(KERNELS)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 check: $(STAMP) lint types ## lint, types and the quick tests of what changed, in about a minute

@@ -17,6 +17,7 @@ from hypothesis import settings
 from tiny_encoders import save_reader, save_tiny
 
 ROOT = Path(__file__).resolve().parent.parent
+collect_ignore = ["preloaded.py"]  # for the process alone that scripts are forked from
 
 # Deadlines measure the machine, not the code. `make test-slow` tries four times as many examples.
 settings.register_profile("tailwright", deadline=None, derandomize=True, max_examples=50)
@@ -53,6 +54,13 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder of real datasets; set TAILWRIGHT_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def demo_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that workers share: a demo corpus takes seconds to make, once for each size."""
+    ours = tmp_path_factory.getbasetemp()
+    return (ours.parent if "PYTEST_XDIST_WORKER" in os.environ else ours) / "demo-cache"
 
 
 @pytest.fixture

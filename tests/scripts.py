@@ -4,8 +4,9 @@
     printed, _ = script.communicate()
 
 A new process would import torch and transformers first, which takes seconds, and tests start dozens. The one
-that is forked has computed nothing, so a script starts from the same state as in a new process; but for the
-seed of Python's hashes, which all share. So one process of every test is a new one: `start_anew`.
+that is forked has imported `preloaded` and computed nothing, so a script starts from the same state as in a
+new process; but for the seed of Python's hashes, which all share. So one process of every test is a new one:
+`start_anew`.
 """
 
 from __future__ import annotations
@@ -23,18 +24,9 @@ from pathlib import Path
 
 import pytest
 
-PRELOADED = [
-    "tailwright.runs",
-    "tailwright.checks.corpora",
-    "tailwright.encoders.transformer",
-    "transformers.models.bert.modeling_bert",
-    "transformers.models.gpt2.modeling_gpt2",
-    "transformers.models.llama.modeling_llama",
-    "transformers.models.t5.modeling_t5",
-]
 MOST_THREADS = 2
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(PRELOADED)
+_context.set_forkserver_preload(["preloaded"])
 
 
 class Script:
@@ -81,6 +73,7 @@ def start_script(path: str | Path, *arguments: object, strict: bool = False, **e
         # The process to fork from lets scripts have more threads than we.
         patch.delenv("OMP_NUM_THREADS", raising=False)
         patch.setenv("NUMBA_NUM_THREADS", str(MOST_THREADS))
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
         forkserver.ensure_running()
     return Script(str(path), tuple(map(str, arguments)), environment, strict)
 

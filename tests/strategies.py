@@ -1,15 +1,24 @@
-"""Hypothesis strategies that the property tests share."""
+"""Hypothesis strategies that the property tests share, and how many examples they try."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
 from tailwright.data.pairs import pairs_from_lists
+
+
+def few(examples: int) -> settings:
+    """So many examples in the quick suite, where each takes long; the usual number in the thorough one."""
+    usual = settings().max_examples
+    is_quick = usual <= settings.get_profile("tailwright").max_examples
+    return settings(max_examples=examples if is_quick else usual)
+
 
 # Any Unicode text that UTF-8 can hold.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

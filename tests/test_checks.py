@@ -28,9 +28,19 @@ from tailwright.training.batches import BatchDrawer
 # Networks over tokens are checked with settings for so few rows, each in its own test file.
 OF_TOKENS = {"attentionxml", "la-roberta", "lightxml", "roberta", "xml-cnn"}
 OF_TOKENS |= {"inceptionxml", "inceptionxml-lf"}
+# They learn in the phases of astec, which is checked each time, and take longest. What short trainings show
+# of them is in `test_short_trainings.py`.
+LONG = {"decaf", "eclare"}
 
 
-@pytest.mark.parametrize("name", [name for name in models.names() if name not in OF_TOKENS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in models.names()
+        if name not in OF_TOKENS
+    ],
+)
 def test_every_model_passes_the_checks(name):
     check_model(name)
 

@@ -67,11 +67,6 @@ def matches(expected: str, printed: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="module")
 def cli(tmp_path_factory) -> Path:
     """A script that is the command line; stderr goes where stdout goes, as on a terminal."""
     path = tmp_path_factory.mktemp("cli") / "cli.py"
@@ -80,10 +75,10 @@ def cli(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, cache, cli):
+def test_the_examples_print_what_the_page_says(page, tmp_path, monkeypatch, demo_cache, cli):
     bin_folder = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{bin_folder}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(demo_cache))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
     session: dict[str, object] = {}

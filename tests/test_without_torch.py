@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ WORK = {
     "evaluate": "evaluate run shop",
     "compare": "compare run mixed --data shop",
     "report": "report run mixed --data shop --out report.html",
-    "demo": "demo --size 200 --quiet",
+    "demo": "demo --size 400 --quiet",
 }
 NEEDS = "is not installed; install it with: pip install 'tailwright[deep]'"
 REFUSED = {
@@ -52,7 +53,7 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory) -> dict[str, tuple[int, str, str]]:
+def told(tmp_path_factory, demo_cache) -> dict[str, tuple[int, str, str]]:
     """Exit code, output and messages of every command, all in one process without torch."""
     folder = tmp_path_factory.mktemp("light")
     rows = [
@@ -67,6 +68,7 @@ def told(tmp_path_factory) -> dict[str, tuple[int, str, str]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "commands.json"],
         cwd=folder,
+        env={**os.environ, "TAILWRIGHT_CACHE": str(demo_cache)},
         capture_output=True,
         text=True,
         check=True,

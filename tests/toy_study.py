@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import psutil
+from scripts import start_command
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
@@ -50,7 +51,10 @@ def command(plan: Path, out: Path, *options: str) -> list[str]:
 
 
 def study(plan: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(plan, out, *options), capture_output=True, text=True, check=False)
+    """Run it to its end; the command is forked, its workers are processes of their own as ever."""
+    script = start_command("study", plan, "--out", out, *options)
+    printed, said = script.communicate()
+    return subprocess.CompletedProcess(["tailwright", "study"], script.returncode or 0, printed, said)
 
 
 def is_alive(process: int) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from html_reading import Reading
@@ -26,23 +25,18 @@ class Told:
     page: str
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def own_cache(cache, monkeypatch) -> None:
-    monkeypatch.setenv("TAILWRIGHT_CACHE", str(cache))
+def shared_cache(demo_cache, monkeypatch) -> None:
+    monkeypatch.setenv("TAILWRIGHT_CACHE", str(demo_cache))
 
 
 @pytest.fixture(scope="module")
-def told(cache, tmp_path_factory) -> Told:
+def told(demo_cache, tmp_path_factory) -> Told:
     folder = tmp_path_factory.mktemp("demo")
     asked = ("demo", "--size", SIZE)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("TAILWRIGHT_CACHE", str(cache))
+        patch.setenv("TAILWRIGHT_CACHE", str(demo_cache))
         people = start_command(*asked, "--quiet")
         printed, errors = people.communicate()
         assert (people.returncode, errors) == (0, "")
@@ -119,7 +113,7 @@ def test_the_page_has_the_figures_that_are_printed(told):
     assert f"{told.result['corpus']['labels']['labels']:,}" in cells
 
 
-def test_the_commands_on_the_page_give_its_figures(told, own_cache, tmp_path, monkeypatch):
+def test_the_commands_on_the_page_give_its_figures(told, shared_cache, tmp_path, monkeypatch):
     command, script = Reading(told.page).of("code")
     assert command == f"tailwright demo --size {SIZE} --seed 0"
     (tmp_path / "script.py").write_text(script)
@@ -139,7 +133,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_work(tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_page_is_written_if_none_is_wanted(own_cache, tmp_path, monkeypatch, capsys):
+def test_no_page_is_written_if_none_is_wanted(shared_cache, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     few = {name: {"model": "popularity"} for name in NAMES}
     monkeypatch.setattr(demo_story, "MODELS", few)

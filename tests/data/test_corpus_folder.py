@@ -6,14 +6,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from strategies import corpora
+from hypothesis import given
+from strategies import corpora, few
 
 from tailwright.data.corpus import Corpus, corpus_from_lists, load_corpus, save_corpus
 from tailwright.store import DamagedFolderError, open_folder, writing
 
 
-@settings(max_examples=40)
+@few(20)
 @given(corpora())
 def test_every_column_survives(corpus: Corpus) -> None:
     with tempfile.TemporaryDirectory() as scratch:

@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 from format_samples import LABELS, put
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import texts
+from strategies import few, texts
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.formats import delimited, json_table, jsonl, labels, xc
 from tailwright.data.formats.plain_lines import plain_table
 from tailwright.data.read import read
 from tailwright.errors import InputError
-
-MANY = settings(max_examples=2 * settings().max_examples)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +97,7 @@ def lines_of_json(draw: st.DrawFn) -> bytes:
     return end.join(dumped) + draw(st.sampled_from([b"", b"\n", b"\n\n"]))
 
 
-@MANY
+@few(30)
 @given(lines_of_json(), st.booleans(), chunk_sizes)
 @example(b'{"text": "a", "labels": [0]} {"text": "b", "labels": [0]}\n', True, 64)
 @example(b'{"text": "a", "labels": [0]}{"text":\n"b", "labels": [0]}\n', True, 64)
@@ -154,7 +152,7 @@ def plain_lines(draw: st.DrawFn) -> bytes:
     return bytes(content)
 
 
-@MANY
+@few(30)
 @given(plain_lines(), chunk_sizes)
 @example(b'{"text": "a", "labels": [00]}\n', 64)
 @example(b'{"text": "a", "labels": [0, 01]}\n', 64)
@@ -196,7 +194,6 @@ def test_ordinary_files_are_not_left_to_the_careful_way(folder, monkeypatch, opt
     assert len(read(folder / "ordinary").train) == len(rows)
 
 
-@MANY
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -213,7 +210,6 @@ def test_label_files_are_read_the_same_two_ways(folder, labels_given):
     assert agree(quick, careful), (quick, careful)
 
 
-@MANY
 @given(st.text(st.sampled_from('ab,;|"\n\r 01[]'), max_size=30))
 @example('"a"x,b\n')
 @example('a,"b\n')
@@ -226,7 +222,6 @@ def test_csv_is_read_the_same_two_ways(folder, content):
     assert agree(quick, careful), (quick, careful)
 
 
-@MANY
 @given(st.text(st.sampled_from("0123: .e-x\n"), max_size=30))
 @example("0:1 1:0.5\n\n")
 @example("0:1 0:1\n")

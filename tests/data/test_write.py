@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from format_samples import awkward_corpora
-from hypothesis import assume, example, given, settings
-from strategies import corpora
+from hypothesis import assume, example, given
+from strategies import corpora, few
 
 from tailwright.data.corpus import Corpus, LabelSpace, corpus_from_lists
 from tailwright.data.dataset import Dataset, Origin, arrow_strings
@@ -27,7 +27,7 @@ from tailwright.data.write import FORMATS, WriteReport, write
 from tailwright.errors import InputError, TailwrightError
 
 LOSSLESS = ("jsonl", "jsonl.gz", "jsonl.zst", "csv", "tsv", "parquet")
-FEW = settings(max_examples=25)
+FEW = few(12)  # of each format
 
 
 def there_and_back(corpus: Corpus, kind: str) -> tuple[Corpus, WriteReport]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -21,16 +23,21 @@ from tailwright.training.phases import Plan
 from tailwright.training.weights import weights_of
 
 TEXTS = ["red hat", "", "the quick brown fox jumps over the lazy dog " * 2, "shoes", "a red shoe and a hat"]
-VOCABULARY = WordVocabulary.build(TEXTS)
+
+
+@cache
+def vocabulary() -> WordVocabulary:
+    """Not built when tests are collected: its kernels may have to be compiled."""
+    return WordVocabulary.build(TEXTS)
 
 
 def bilstm() -> BiLstm:
-    return BiLstm(word_table(VOCABULARY, 6, "random"), BiLstmSettings(hidden=5), seed=3)
+    return BiLstm(word_table(vocabulary(), 6, "random"), BiLstmSettings(hidden=5), seed=3)
 
 
 def text_cnn() -> TextCnn:
     settings = TextCnnSettings(widths=(2, 4, 8), filters=3, chunks=2, bottleneck=7)
-    return TextCnn(word_table(VOCABULARY, 6, "random"), settings, seed=3)
+    return TextCnn(word_table(vocabulary(), 6, "random"), settings, seed=3)
 
 
 @pytest.fixture(params=[bilstm, text_cnn])
@@ -53,7 +60,7 @@ def states_in_training(encoder: BiLstm | TextCnn, batch: TokenBatch, step: int) 
 
 
 def test_a_text_gives_the_same_alone_as_in_a_padded_batch(encoder):
-    rows = VOCABULARY.rows(TEXTS, 500)
+    rows = vocabulary().rows(TEXTS, 500)
     with torch.no_grad():
         encoded = encoder(rows.padded())
         together = encoded.states
@@ -79,7 +86,7 @@ def test_the_lstm_is_the_bidirectional_one_of_packed_rows_with_its_gradients():
     for end, suffix in (("start", ""), ("end", "_reverse")):
         for name, part in encoder.directions[end].named_parameters():
             getattr(twin, name + suffix).data.copy_(part.detach())
-    batch = VOCABULARY.rows(TEXTS, 500).padded()
+    batch = vocabulary().rows(TEXTS, 500).padded()
     states = torch.from_numpy(drawn).requires_grad_()
     vectors = torch.from_numpy(encoder.words.table.array[batch.ids])
     packed = torch.nn.utils.rnn.pack_padded_sequence(
@@ -110,7 +117,7 @@ def test_runs_of_places_are_those_of_adaptive_pooling(counts, chunks):
 
 def test_the_cnn_equals_filters_slid_by_hand():
     encoder = text_cnn().eval()
-    rows = VOCABULARY.rows(["the quick brown fox jumps over the lazy dog and a red hat", "red"], 500)
+    rows = vocabulary().rows(["the quick brown fox jumps over the lazy dog and a red hat", "red"], 500)
     with torch.no_grad():
         found = encoder(rows.padded()).states.numpy()
     weights = weights_of(encoder)
@@ -134,7 +141,7 @@ def test_the_cnn_equals_filters_slid_by_hand():
 
 
 def test_dropout_comes_from_the_stream_of_the_batch(encoder):
-    batch = VOCABULARY.rows(TEXTS, 500).padded()
+    batch = vocabulary().rows(TEXTS, 500).padded()
 
     def drawn(step: int) -> torch.Tensor:
         states = states_in_training(encoder, batch, step).detach()
@@ -150,7 +157,7 @@ def test_dropout_comes_from_the_stream_of_the_batch(encoder):
 def test_only_the_words_of_a_batch_learn(encoder):
     parameters, before = dict(encoder.named_parameters()), encoder.words.table.array.copy()
     optimisers = ModuleOptimisers(encoder, Plan(1, 2, dict.fromkeys(parameters, 0.1)))
-    batch = VOCABULARY.rows(["red hat", "a red zebra"], 500).padded()
+    batch = vocabulary().rows(["red hat", "a red zebra"], 500).padded()
     # With row 0 of the stream dropout would take all that a word has a part in.
     states_in_training(encoder, batch, 1).square().sum().backward()
     still = [name for name, parameter in parameters.items() if parameter.grad is None]
@@ -159,7 +166,7 @@ def test_only_the_words_of_a_batch_learn(encoder):
     changed = (encoder.words.table.array != before).any(axis=1)
     assert set(np.flatnonzero(changed)) == set(batch.ids[batch.inside])
     assert UNKNOWN in np.flatnonzero(changed)
-    assert not changed[VOCABULARY.padding_id]
+    assert not changed[vocabulary().padding_id]
 
 
 def test_frozen_words_stay_while_the_rest_learns(encoder):
@@ -167,14 +174,14 @@ def test_frozen_words_stay_while_the_rest_learns(encoder):
     optimisers = ModuleOptimisers(encoder, Plan(1, 2, rates))
     before = encoder.words.table.array.copy()
     for step in range(2):
-        batch = VOCABULARY.rows(TEXTS, 500).padded()
+        batch = vocabulary().rows(TEXTS, 500).padded()
         states_in_training(encoder, batch, step).square().sum().backward()
         optimisers.step(1.0)
     np.testing.assert_array_equal(encoder.words.table.array, before)
 
 
 def test_weights_follow_the_seed_and_are_as_large_as_they_should_be():
-    table = word_table(VOCABULARY, 6, "random")
+    table = word_table(vocabulary(), 6, "random")
     first, again, other = (
         BiLstm(table, BiLstmSettings(hidden=9), seed=seed).directions for seed in (1, 1, 2)
     )

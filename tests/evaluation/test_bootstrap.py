@@ -60,8 +60,19 @@ def test_intervals_of_a_ratio_of_sums_hold_the_true_difference_about_95_times_in
     assert 0.92 <= covered(600, 300, 10.0, sample) <= 0.975
 
 
-@pytest.mark.parametrize("scatter", [0.0, 0.02, 0.08], ids=["no scatter", "some", "more than rows"])
-@pytest.mark.parametrize("numbers", [(3, 3), (2, 4), (1, 4)], ids=["paired", "unpaired", "one alone"])
+SCATTERS = {"no scatter": 0.0, "some": 0.02, "more than rows": 0.08}
+NUMBERS = {"paired": (3, 3), "unpaired": (2, 4), "one alone": (1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scatter"),
+    [
+        # Each of both once in the quick suite: four hundred studies are drawn for a pair of them.
+        pytest.param(NUMBERS[a], SCATTERS[b], id=f"{a}-{b}", marks=[] if i == j else [pytest.mark.slow])
+        for i, a in enumerate(NUMBERS)
+        for j, b in enumerate(SCATTERS)
+    ],
+)
 def test_intervals_hold_the_difference_of_methods_however_their_seeds_scatter(numbers, scatter):
     def sample(random):
         sides = []

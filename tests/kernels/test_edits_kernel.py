@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 import numpy as np
 import pytest
 from edits_twin import SYNONYMS, Draws, edited, edited_original
@@ -18,7 +20,7 @@ from tailwright.kernels.draws import coins
 from tailwright.kernels.spans import find_spans
 from tailwright.streams import stream, stream_key
 
-TABLES = {variant: synonym_arrays(SYNONYMS, variant) for variant in ("textattack", "original")}
+table = cache(partial(synonym_arrays, SYNONYMS))  # of a variant; compiled kernels read it, so not on import
 pieces = st.sampled_from(
     [
         *("car", "Car", "CAR", "cArs", "dog", "Dog", "big", "I", "i", "auto", "lone_wolf", "loner"),
@@ -70,7 +72,7 @@ def run(rows: list[str], operations, settings: EditSettings, workers: int = 1) -
         operations,
         settings,
         key=stream_key(5, "eda"),
-        synonyms=TABLES[settings.variant],
+        synonyms=table(settings.variant),
         workers=workers,
     )
     column.validate(full=True)

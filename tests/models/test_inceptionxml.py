@@ -53,6 +53,7 @@ def events(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks():
     check_model("inceptionxml", LEARNT)
 

@@ -46,6 +46,7 @@ def drawn(*shape: int) -> np.ndarray:
     return stream(0, "drawn").standard_normal(shape, dtype=np.float32)
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks():
     check_model("inceptionxml-lf", LEARNT)
 

@@ -24,7 +24,8 @@ SHARED = {"head": "shared-mlp", "layers": (32, 16), "frozen": True, "head_rate":
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param({}, id="label-specific"),
+        pytest.param({"frozen": True}, id="frozen"),
+        pytest.param({}, id="label-specific", marks=pytest.mark.slow),
         pytest.param(SHARED, id="shared-mlp", marks=pytest.mark.slow),
     ],
 )

@@ -39,7 +39,13 @@ def fitted(encoder: str, corpus=None, **settings) -> LightXml:
     return model
 
 
-@pytest.mark.parametrize("form", [{"groups": "flat"}, GROUPED], ids=["flat", "grouped"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param({"groups": "flat"}, id="flat", marks=pytest.mark.slow),
+        pytest.param(GROUPED, id="grouped"),
+    ],
+)
 def test_on_frozen_features_it_passes_the_checks(encoder, form):
     check_model("lightxml", {"encoder": encoder, **READING, **form, "frozen": True})
 

@@ -25,7 +25,14 @@ from tailwright.training.workplace import Workplace
 TEXTS = {"frozen": True, "start_labels": "texts", "start_norm": 0.5}
 
 
-@pytest.mark.parametrize("form", [{}, {"frozen": True}, TEXTS], ids=["live", "frozen", "texts"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param({}, id="live", marks=pytest.mark.slow),
+        pytest.param({"frozen": True}, id="frozen"),
+        pytest.param(TEXTS, id="texts"),
+    ],
+)
 def test_it_passes_the_checks(tiny_reader, form):
     check_model("roberta", {**READING, "encoder": tiny_reader, **form})
 

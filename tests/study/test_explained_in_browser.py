@@ -23,13 +23,6 @@ def page(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory, page):
-    with chromium.browsing(tmp_path_factory.mktemp("browser")) as browser:
-        browser.open(page)  # so that the browser's own first tab is gone before anything is looked at
-        yield browser
-
-
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
 def test_it_fits_and_asks_for_nothing(page, browser, width, dark):
     browser.resize(width, 844, dark=dark, phone=width < 1000)

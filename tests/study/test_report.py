@@ -17,7 +17,7 @@ import ranked_outcomes
 from html_reading import Reading
 from hypothesis import given
 from hypothesis import strategies as st
-from report_outcomes import LABELS, NASTY, TEST_ROWS, nasty_corpus, trained_study
+from report_outcomes import LABELS, NASTY, TEST_ROWS, nasty_corpus
 
 import tailwright as tw
 from tailwright.cli import report as report_command
@@ -37,20 +37,18 @@ from tailwright.study.run.outcomes import Outcome
 PLOTLY = "window.Plotly = {}; // </script>"
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return trained_study(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(autouse=True)
-def plotly(monkeypatch):
+@pytest.fixture(scope="module", autouse=True)
+def plotly():
     """Its megabytes are not what is tested here."""
-    monkeypatch.setitem(sys.modules, "plotly.offline", SimpleNamespace(get_plotlyjs=lambda: PLOTLY))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "plotly.offline", SimpleNamespace(get_plotlyjs=lambda: PLOTLY))
+        yield
 
 
-@pytest.fixture
-def page(study, tmp_path) -> str:
-    return written(tmp_path / "report.html", *study, title=NASTY[1], failed={NASTY[0]: NASTY[1]})
+@pytest.fixture(scope="module")
+def page(study, plotly, tmp_path_factory) -> str:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    return written(path, *study, title=NASTY[1], failed={NASTY[0]: NASTY[1]})
 
 
 def written(path: Path, outcomes, exams, **more) -> str:

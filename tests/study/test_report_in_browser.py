@@ -9,7 +9,7 @@ from typing import Any
 
 import chromium
 import pytest
-from report_outcomes import TEST_ROWS, trained_study
+from report_outcomes import TEST_ROWS
 
 from tailwright.study.report.writing import write_report
 
@@ -32,18 +32,11 @@ SEARCH = """const box = document.querySelector("#explorer [name=search]");
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory) -> Path:
+def page(study, tmp_path_factory) -> Path:
     pytest.importorskip("plotly")
-    folder = tmp_path_factory.mktemp("report")
-    outcomes, exams = trained_study(folder)
-    write_report(folder / "report.html", outcomes, exams, title="A study", command="tailwright study x.toml")
-    return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium.browsing(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(path, *study, title="A study", command="tailwright study x.toml")
+    return path
 
 
 @pytest.fixture
