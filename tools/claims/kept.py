@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tailwright.errors import quoted
-from tailwright.study.compare.fairness import conditions_of
-from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.toml_table import Table, read_table
 from tools.claims.ledger import Claim
 from tools.claims.verdicts import ALONE, UNFAIR, Effect, Judgement, over_effects
@@ -88,24 +86,11 @@ def rejudged(one: Judgement, entry: Entry, refusals: Sequence[Refusal]) -> Judge
 
 def _today(claim: Claim, effect: Effect, refusals: Sequence[Refusal]) -> Effect:
     why = next((one.why for one in refusals if one.speaks_of(claim, effect)), "")
-    if why:
+    if why and effect.verdict != UNFAIR:
         # One line for all metrics, as for cells at hand.
-        what = effect.what.partition(", ")[2] or effect.what
+        what = effect.what.partition(", ")[2]
         return replace(effect, what=what, shown=why, verdict=UNFAIR, unknown=())
-    if effect.verdict == UNFAIR:
-        return effect
-    verdict = ALONE if effect.seeds == 1 else effect.verdict
-    return replace(effect, verdict=verdict, unknown=effect.unknown or _never_said(claim, effect))
-
-
-def _never_said(claim: Claim, effect: Effect) -> tuple[str, ...]:
-    """The systems of a claim about models that learn in epochs: a page from before the flag knows none."""
-    systems = {side.model: side.model for side in claim.before} | {claim.after.model: effect.system}
-    return tuple(
-        system
-        for model, system in systems.items()
-        if model and conditions_of(Cell("", "", model)).epochs is not None
-    )
+    return replace(effect, verdict=ALONE) if effect.seeds == 1 and effect.verdict != UNFAIR else effect
 
 
 def _effects(text: str) -> Iterator[Effect]:
