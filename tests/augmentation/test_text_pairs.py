@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import corpora
 
+from tailwright.augmentation import augmenter
 from tailwright.augmentation.gda import GdaSettings
 from tailwright.augmentation.shared.sources import SourceSettings, rows_to_augment
 from tailwright.augmentation.shared.text_pairs import (
@@ -131,6 +132,16 @@ def test_one_half_makes_pairs_and_the_other_is_written_for():
         half = rows_to_augment(corpus, SourceSettings(rows=0.5), seed=2)
         again = drawn(corpus, rows=rows, seed=2)
         assert again.sources.tolist() == half.tolist()
+
+
+def test_edits_with_the_same_selection_have_the_sources_of_gda():
+    corpus = corpus_of([[row % 4] for row in range(30)])
+    selection = {"rows": "all", "max_words": 60, "max_rows": 7}
+    edits = augmenter("eda", {**selection, "operations": ("swap",)})
+    for seed in range(3):
+        found = drawn(corpus, seed=seed, sources="all", **selection)
+        assert len(found.sources) == 7
+        assert edits.new_rows(corpus, seed=seed).origin.rows.tolist() == found.sources.tolist()
 
 
 def test_pairs_come_from_all_rows_where_sources_are_of_the_tail_alone():

@@ -12,6 +12,7 @@ from toy_study import toy_corpus, write_data
 import tailwright as tw
 from tailwright.data import Corpus
 from tailwright.errors import InputError
+from tailwright.store import writing
 from tailwright.study.plan.cells import Cell
 from tailwright.study.run.exam import Exam
 from tailwright.study.run.outcomes import (
@@ -53,13 +54,32 @@ def test_an_outcome_comes_back_as_it_was_kept(kept):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("train_seconds", "1"), ("n_train", 1.5), ("metrics", []), ("key", None), ("chosen", 3)],
+    [
+        *(("train_seconds", "1"), ("n_train", 1.5), ("metrics", []), ("key", None), ("chosen", 3)),
+        ("stopped_learning", 1),
+    ],
 )
 def test_a_damaged_outcome_is_one_clear_error(kept, tmp_path, name, value):
     outcome, _ = kept
     save_outcome(replace(outcome, **{name: value}), tmp_path)
     with pytest.raises(InputError, match=f"expected {name}: "):
         load_outcome(tmp_path)
+
+
+def test_an_outcome_from_before_there_was_a_flag_does_not_know_whether_it_had_stopped_learning(
+    kept, tmp_path
+):
+    outcome, _ = kept
+    save_outcome(replace(outcome, stopped_learning=False), tmp_path)
+    assert load_outcome(tmp_path).stopped_learning is False
+    older = json.loads((tmp_path / "outcome" / "result.json").read_text())
+    del older["stopped_learning"]
+    with writing(tmp_path / "outcome", kind="outcome", overwrite=True) as place:
+        place.json("cell.json", outcome.cell.as_dict())
+        place.json("result.json", older)
+        for name in ("top", "counts", "augmented_counts"):
+            place.array(name, getattr(outcome, name))
+    assert load_outcome(tmp_path).stopped_learning is None
 
 
 def test_a_study_counts_the_cells_it_lists_under_the_names_it_gives_them(kept):

@@ -28,7 +28,14 @@ SMALL = {
     "inceptionxml-lf": {"width": 64, "channels": 8, "batch": 16, "epochs": 3, "free_epochs": 2, "rate": 1e-2},
     "linear": {"trees": 1},
     "twin": {"width": 16, "epochs": 1},
-    "xml-cnn": {"width": 16, "filters": 8, "bottleneck": 16, "epochs": 4, "rate": 1e-2},
+    "xml-cnn": {
+        "width": 16,
+        "vectors": "random",
+        "filters": 8,
+        "bottleneck": 16,
+        "epochs": 4,
+        "rate": 1e-2,
+    },
     "attentionxml": {
         "width": 16,
         "hidden": 8,
@@ -45,7 +52,7 @@ SMALL |= dict.fromkeys(ON_AN_ENCODER, ENCODED)
 SETTING = re.compile(r"^([a-z_]+|\"[^\"]+\") = ")
 
 
-LONG = {"gandalf", "mixups", "xda"}  # up to seven models with eight augmentations: half a minute
+LONG = {"gandalf", "gda", "mixups", "xda"}  # up to seven models with eight augmentations: half a minute
 
 
 def every_study(check):

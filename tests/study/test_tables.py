@@ -46,6 +46,20 @@ def row(text: str, *start: str) -> list[str]:
     raise AssertionError(f"no row {start} in {text}")
 
 
+def test_what_must_not_be_read_out_of_a_table_stands_beneath_it(tmp_path):
+    """Outcomes without a flag say nothing, and methods that add about as many rows are as good as equal."""
+    unequal = {"none": 0, "eda": 2_805, "wordnet": 2_812, "gda": 489}
+    outcomes = [outcome(EXAM, 0.5, augmentation=name, n_augmented=rows) for name, rows in unequal.items()]
+    learning = [replace(one, stopped_learning=one.cell.augmentation != "gda") for one in outcomes]
+    text, tex = tables(tmp_path, learning)
+    assert "Rows added: eda 2,805, gda 489, wordnet 2,812. Methods whose rows differ" in text
+    assert "Still learning when the training ended: twin / gda." in text
+    assert "Still learning" in tex
+    plain, _ = tables(tmp_path, outcomes[:3])
+    assert "Rows added:" not in plain
+    assert "Still learning" not in plain
+
+
 def test_the_best_is_bold_with_its_spread_and_the_second_underlined(tmp_path):
     text, tex = tables(tmp_path, made())
     (table,) = compare_all(made(), {"toy": EXAM}, [*METRICS, "PSP@5"], draws=200)

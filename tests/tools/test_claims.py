@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from claim_outcomes import EXAM, GANDALF, HARD, above, hard, soft
+from claim_outcomes import EXAM, GANDALF, HARD, above, hard, soft, with_twins
 from ranked_outcomes import exam, outcome
 from toy_study import plan_of, write_data
 
@@ -18,21 +18,24 @@ from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.settings import settings_from
+from tailwright.study.compare.fairness import conditions_of
+from tailwright.study.plan.plan import read_plan
 from tailwright.study.run.outcomes import list_cells, save_outcome
 from tailwright.study.run.runner import prepared, run_study
 from tools.claims import page
 from tools.claims.__main__ import main
-from tools.claims.judging import evaluate_claims, matches
+from tools.claims.judging import evaluate_claims
 from tools.claims.ledger import Claim, Side, read_ledger
 from tools.claims.page import judge_studies
+from tools.claims.sides import matches
 from tools.claims.verdicts import together
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = ROOT / "studies" / "claims.toml"
 
 
-def judged(claim, outcomes, **named):
-    (found,) = evaluate_claims([claim], outcomes, lambda cell: named.get("exam", EXAM), draws=300)
+def judged(claim, outcomes):
+    (found,) = evaluate_claims([claim], with_twins(outcomes), lambda cell: EXAM, draws=300)
     return found
 
 
@@ -44,7 +47,7 @@ def test_above_is_judged_by_the_difference_beyond_noise(before, after, verdict):
     found = judged(above(), [outcome(EXAM, before), soft(after, noise=9)])
     assert found.verdict == verdict
     (effect,) = found.effects
-    assert (effect.dataset, effect.system, effect.rows, effect.seeds) == ("toy", "twin", 300, 1)
+    assert (effect.dataset, effect.system, effect.rows, effect.seeds) == ("toy", "twin", 300, 2)
     assert effect.what == "P@1, gandalf against none"
     assert re.fullmatch(r"[+-]\d+\.\d\d \([+-]\d+\.\d\d to [+-]\d+\.\d\d\)", effect.shown)
 
@@ -105,13 +108,10 @@ def test_gains_on_two_slices_are_compared():
 
 
 def test_gains_with_two_models_are_compared():
-    outcomes = [
-        outcome(EXAM, 0.2, model="inceptionxml"),
-        soft(0.8, model="inceptionxml"),
-        outcome(EXAM, 0.6, model="inceptionxml-lf", variant="wide"),
-        soft(0.7, model="inceptionxml-lf", variant="wide"),
-        soft(0.9),
-    ]
+    one = {"model": "inceptionxml", "settings": {"epochs": 10}}
+    other = {"model": "inceptionxml-lf", "variant": "wide", "settings": {"epochs": 5, "free_epochs": 5}}
+    outcomes = [outcome(EXAM, 0.2, **one), soft(0.8, **one), outcome(EXAM, 0.6, **other), soft(0.7, **other)]
+    outcomes.append(soft(0.9))
     more = above(kind="gains more with", models=("inceptionxml", "inceptionxml-lf"))
     found = judged(more, outcomes)
     assert (found.verdict, len(found.effects), found.beyond) == ("holds", 1, ())
@@ -153,6 +153,10 @@ def test_gains_at_two_fractions_are_compared():
     assert found.effects[0].what == "gain in P@1 at 5 % less at 100 %, gandalf against none"
     assert judged(replace(more, fractions=(1.0, 0.05)), outcomes).verdict == "does not hold"
     assert judged(more, outcomes[:3]).verdict == "not yet tested"
+    longer = [replace(one, cell=replace(one.cell, settings={"epochs": 9})) for one in outcomes[:2]]
+    assert judged(more, [*longer, *outcomes[2:]]).verdict == "holds"
+    wider = [replace(one, cell=replace(one.cell, settings={"width": 9})) for one in outcomes[:2]]
+    assert judged(more, [*wider, *outcomes[2:]]).verdict == "not yet tested"
 
 
 def test_a_claim_at_some_fractions_looks_at_no_other():
@@ -193,7 +197,7 @@ def test_a_searched_setting_is_best_where_the_searches_chose_it(best, verdict):
     ]
     found = judged(claim, [*outcomes, soft(0.4, seed=5)])
     assert found.verdict == verdict
-    assert found.effects[0].shown.startswith(f"best in {best.count(0.5)} of 2 searches")
+    assert found.effects[0].shown.startswith(f"best in {2 * best.count(0.5)} of 4 searches")
 
 
 def test_a_claim_holds_only_if_it_holds_on_every_dataset():
@@ -201,7 +205,8 @@ def test_a_claim_holds_only_if_it_holds_on_every_dataset():
     here = [outcome(EXAM, 0.3), soft(0.8)]
     there = [outcome(other, 0.8), outcome(other, 0.3, augmentation="gandalf")]
     exams = {"toy": EXAM, "other": other}
-    (found,) = evaluate_claims([above()], [*here, *there], lambda cell: exams[cell.dataset], draws=200)
+    everywhere = with_twins([*here, *there])
+    (found,) = evaluate_claims([above()], everywhere, lambda cell: exams[cell.dataset], draws=200)
     assert found.verdict == "mixed"
     assert {(effect.dataset, effect.verdict) for effect in found.effects} == {
         ("toy", "holds"),
@@ -269,7 +274,7 @@ def test_an_ensemble_is_told_apart_from_its_members():
 
 def test_only_seeds_that_both_sides_have_are_compared():
     outcomes = [*(outcome(EXAM, 0.3, seed=seed) for seed in range(3)), soft(0.8, seed=1), soft(0.8, seed=2)]
-    assert judged(above(), outcomes).effects[0].seeds == 2
+    assert judged(above(), outcomes).effects[0].seeds == 4
     assert judged(above(), [outcome(EXAM, 0.3, seed=0), soft(0.8, seed=1)]).verdict == "not yet tested"
 
 
@@ -306,10 +311,11 @@ def test_a_claim_that_cannot_be_tested_says_why():
 
 def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch):
     monkeypatch.setattr("tools.claims.judging.exam_of", lambda cell: EXAM)
-    outcomes = [outcome(EXAM, 0.3), soft(0.8)]
-    for name, one in zip("ab", outcomes, strict=True):
-        save_outcome(one, tmp_path / name / "cells" / one.key)
-        list_cells(tmp_path / name, [(one.key, one.cell)])
+    for name, one in zip("ab", (outcome(EXAM, 0.3), soft(0.8)), strict=True):
+        seeds = with_twins([one])
+        for found in seeds:
+            save_outcome(found, tmp_path / name / "cells" / found.key)
+        list_cells(tmp_path / name, [(found.key, found.cell) for found in seeds])
     (tmp_path / "ledger.toml").write_text(
         '[[claim]]\nid = "x"\npaper = "p"\nsays = "s"\nkind = "above"\nafter = "gandalf"\nmetrics = "P@1"\n'
     )
@@ -317,7 +323,7 @@ def test_the_command_judges_the_outcomes_of_study_folders(tmp_path, monkeypatch)
         page, "evaluate_claims", lambda ledger, found: evaluate_claims(ledger, found, lambda c: EXAM, 200)
     )
     judgements = judge_studies([tmp_path / "a", tmp_path / "b"], tmp_path / "ledger.toml", tmp_path / "c.md")
-    assert [one.verdict for one in judgements] == ["holds"]
+    assert [(one.verdict, one.effects[0].seeds) for one in judgements] == [("holds", 2)]
     assert "Verdict: **holds**." in (tmp_path / "c.md").read_text(encoding="utf-8")
 
 
@@ -373,6 +379,7 @@ BAD = {
     NAMED + 'kind = "above"\nafter = 3': "after: found 3",
     NAMED + 'kind = "above"\nafter = { soft = true }': "settings of one method",
     NAMED + 'kind = "found best"': "setting is missing",
+    NAMED + 'kind = "up to"': "percent: found 0, expected a number above 0",
     NAMED + 'kind = "above"\npublished = [{ table = "1" }]': "from is missing",
     (NAMED + 'untestable = "no"\n') * 2: "found the claim 'x' twice",
 }
@@ -410,6 +417,22 @@ def test_the_ledger_names_only_methods_and_models_that_are_built_or_planned():
                 settings_from(augmenters.get(method).Settings, side.settings)
             if side.model in models.names() and not side.methods:
                 settings_from(models.get(side.model).Settings, side.settings)
+
+
+def test_the_cells_of_the_gda_study_are_what_the_ledger_speaks_of(monkeypatch, tmp_path):
+    """And its classifiers can be compared: they read as much, learn as long, on the same encoder."""
+    monkeypatch.setenv("TAILWRIGHT_DATA", str(tmp_path))
+    claims = {claim.id: claim for claim in read_ledger(LEDGER)}
+    sides = [*claims["gda-above-rules"].before, claims["gda-above-rules"].after, Side()]
+    cells = read_plan(ROOT / "studies" / "gda.toml").listed
+    assert [sum(matches(cell, side) for side in sides) for cell in cells] == [1] * 96
+    sources = ("max_words", "max_rows")
+    wanted = {tuple(side.settings[name] for name in sources) for side in sides[:3]}
+    assert wanted == {(60, 500)}
+    for fraction in (0.01, 0.05, 0.5, 1.0):
+        assert len({conditions_of(cell) for cell in cells if cell.fraction == fraction}) == 1
+    alike = [c for c in read_plan(ROOT / "studies" / "long-texts.toml").listed if c.dataset.endswith("alike")]
+    assert {(c.tokens, c.epochs, c.pretrained) for c in map(conditions_of, alike)} == {(96, 30, True)}
 
 
 def test_every_published_figure_of_the_ledger_stands_in_its_table(real_data):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from claim_outcomes import EXAM, HARD, above, hard, soft
+from claim_outcomes import EXAM, HARD, above, hard, soft, with_twins
 from ranked_outcomes import outcome
 
 from tailwright.study.run.outcomes import list_cells, save_outcome
 from tools.claims import page
 from tools.claims.__main__ import main
 from tools.claims.judging import evaluate_claims
+from tools.claims.kept import entries_in
 from tools.claims.ledger import Published, Side
-from tools.claims.page import claims_page, write_claims
+from tools.claims.page import claims_page, standing, write_claims
 
 
 def test_the_page_has_every_claim_with_figures_effects_and_verdict(tmp_path):
@@ -22,13 +23,13 @@ def test_the_page_has_every_claim_with_figures_effects_and_verdict(tmp_path):
         replace(above(), id="y", after=Side(("nonsense",))),
     ]
     outcomes = [outcome(EXAM, 0.3), soft(0.8), outcome(EXAM, 0.5, model="linear"), soft(0.5, model="linear")]
-    judgements = evaluate_claims(ledger, outcomes, lambda cell: EXAM, draws=200)
+    judgements = evaluate_claims(ledger, with_twins(outcomes), lambda cell: EXAM, draws=200)
     text = claims_page(judgements)
     assert "2 claims: 1 holds, 1 not yet tested." in text
     assert "| [It helps.](#x) | paper | holds | " in text
     assert "- P@1 37.5 → 43.52 (+6.02), Some\\|set, Model, table 3" in text
     assert (
-        f"| toy | twin | P@1, gandalf against none | {judgements[0].effects[0].shown} | holds | 300 | 1 |"
+        f"| toy | twin | P@1, gandalf against none | {judgements[0].effects[0].shown} | holds | 300 | 2 |"
         in text
     )
     assert "On models that the paper does not speak of:" in text
@@ -42,15 +43,16 @@ def test_what_a_study_says_nothing_of_stays_on_the_page(tmp_path):
     ledger = [above(), replace(above(), id="y", after=HARD), replace(above(), id="z", untestable="why")]
     path = tmp_path / "claims.md"
 
-    def write(outcomes, **options):
-        judgements = evaluate_claims(ledger, outcomes, lambda cell: EXAM, draws=200)
-        write_claims(judgements, path, **options)
+    def write(outcomes, before=""):
+        judgements = evaluate_claims(ledger, with_twins(outcomes), lambda cell: EXAM, draws=200)
+        former = entries_in(before)
+        write_claims([standing(one, former, ()) for one in judgements], path)
         return path.read_text(encoding="utf-8")
 
     both = write([outcome(EXAM, 0.3), soft(0.8), hard(0.8)])
     assert "3 claims: 2 holds, 1 cannot be tested here." in both
-    assert write([], former=page.entries_in(both)) == both
-    changed = write([outcome(EXAM, 0.8), soft(0.3)], former=page.entries_in(both))
+    assert write([], both) == both
+    changed = write([outcome(EXAM, 0.8), soft(0.3)], both)
     assert "3 claims: 1 holds, 1 does not hold, 1 cannot be tested here." in changed
     assert "3 claims: 2 not yet tested" in write([])
 
@@ -63,7 +65,8 @@ def test_claims_of_other_papers_keep_what_the_page_says(tmp_path, monkeypatch, c
         page, "evaluate_claims", lambda ledger, found: evaluate_claims(ledger, found, lambda c: EXAM, 200)
     )
     outcomes = [[outcome(EXAM, 0.3), soft(0.8)], [outcome(EXAM, 0.8), soft(0.3)]]
-    for folder, ran in zip(("first", "second"), outcomes, strict=True):
+    for folder, each in zip(("first", "second"), outcomes, strict=True):
+        ran = with_twins(each)
         for one in ran:
             save_outcome(one, tmp_path / folder / "cells" / one.key)
         list_cells(tmp_path / folder, [(one.key, one.cell) for one in ran])

@@ -3,7 +3,9 @@
 | file | holds |
 |---|---|
 | `ledger` | the claims of `studies/claims.toml` |
-| `judging` | which cells a claim speaks of, and what they show |
+| `sides` | which cells a claim speaks of |
+| `judging` | what they show, and where they cannot be compared |
 | `verdicts` | effects, and one verdict over all of them |
+| `kept` | effects of studies that are not at hand, judged by the rules of today |
 | `page` | `docs/results/claims.md` |
 """

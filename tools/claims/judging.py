@@ -1,10 +1,10 @@
-"""Claims tested on outcomes: which cells a claim speaks of, and what is to be shown of them."""
+"""Claims tested on outcomes: what is to be shown of the cells of both sides, and where nothing can be."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from tailwright.evaluation.bootstrap import Difference, Term, contrast, holm_adj
 from tailwright.evaluation.row_parts import DRAWS, Drawn
 from tailwright.labels import head_torso_tail
 from tailwright.models import models
-from tailwright.settings import settings_from
 from tailwright.study.compare.comparisons import ALL, Judge, fit_for
+from tailwright.study.compare.fairness import conditions_of, models_apart, rows_apart
 from tailwright.study.plan.cells import Cell
 from tailwright.study.run.exam import Exam, exam_of
 from tailwright.study.run.outcomes import Outcome
@@ -33,10 +33,13 @@ from tools.claims.ledger import (
     Claim,
     Side,
 )
+from tools.claims.sides import Group, about_models, common_seeds, pairs_of
 from tools.claims.verdicts import (
+    ALONE,
     FAILS,
     HOLDS,
     LEVEL,
+    UNFAIR,
     UNTESTABLE,
     UNTESTED,
     Effect,
@@ -47,17 +50,17 @@ from tools.claims.verdicts import (
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """The outcomes of one side on one dataset, fraction and system, by seed."""
+class _Test:
+    """What has to be shown of a pair: a contrast that is above zero if the claim is right.
 
-    outcomes: dict[int, Outcome]
+    None if no row counts in it, or if the sides cannot be compared; then `unfair` says why.
+    """
 
-    @property
-    def cell(self) -> Cell:
-        return next(iter(self.outcomes.values())).cell
-
-    def seeds(self, common: Sequence[int]) -> list[Outcome]:
-        return [self.outcomes[seed] for seed in common]
+    group: Group
+    what: str
+    found: Difference | None = None
+    unfair: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 def evaluate_claims(
@@ -114,48 +117,30 @@ class _Court:
 
         if claim.kind == FOUND_BEST:
             return tuple(effect for model, effect in self._searches(claim) if wanted(model))
-        pairs = [pair for pair in self._pairs(claim) if wanted(pair[1].cell.model)]
+        pairs = [pair for pair in pairs_of(claim, self.outcomes) if wanted(pair[1].cell.model)]
         if claim.kind == FASTER:
             return tuple(_faster(*pair) for pair in pairs)
-        tests = [test for pair in pairs for test in self._tests(claim, *pair)]
-        differences = [(group, what, one) for group, what, one in tests if one is not None]
-        adjusted = holm_adjusted([one for *_, one in differences])
-        return tuple(
-            effect_of(claim, group.cell, what, one)
-            for (group, what, _), one in zip(differences, adjusted, strict=True)
-        )
+        tests = [test for pair in pairs for test in self._tests(claim, *pair) if test.found or test.unfair]
+        # What decides nothing is no reason to ask more of the rest.
+        adjusted = iter(holm_adjusted([one for test in tests if (one := test.found) and one.seeds > 1]))
+        return tuple(_effect(claim, test, adjusted) for test in tests)
 
-    def _pairs(self, claim: Claim) -> Iterator[tuple[_Group, _Group, Side]]:
-        """Groups that differ in nothing but the side, at the fractions that the claim asks for."""
-        after = self._groups(claim.after)
-        for side in claim.before:
-            before = self._groups(side)
-            for place, group in after.items():
-                for other, base in before.items():
-                    same = place == other if not (side.model or claim.after.model) else place[:3] == other[:3]
-                    if same and place[1] in claim.fractions and set(base.outcomes) & set(group.outcomes):
-                        yield base, group, side
-
-    def _groups(self, side: Side) -> dict[tuple[str, float, int, str, str], _Group]:
-        """Outcomes of a side by (path, fraction, training rows, system, its settings), in a fixed order."""
-        by_place: dict[tuple[str, float, int, str, str], dict[int, Outcome]] = {}
-        for outcome in sorted(self.outcomes, key=lambda outcome: (outcome.cell.title, outcome.key)):
-            cell = outcome.cell
-            if matches(cell, side):
-                system = (cell.system, repr(sorted(cell.settings.items())))
-                place = (cell.path, cell.fraction, outcome.n_train, *system)
-                by_place.setdefault(place, {}).setdefault(cell.seed, outcome)
-        return {place: _Group(dict(sorted(seeds.items()))) for place, seeds in by_place.items()}
-
-    def _tests(
-        self, claim: Claim, before: _Group, after: _Group, side: Side
-    ) -> Iterator[tuple[_Group, str, Difference | None]]:
-        """What has to be shown of a pair: contrasts that are above zero if the claim is right."""
-        common = sorted(set(before.outcomes) & set(after.outcomes))
+    def _tests(self, claim: Claim, before: Group, after: Group, side: Side) -> Iterator[_Test]:
+        """All that has to be shown of a pair, or why it shows nothing."""
+        common = common_seeds(before, after)
         was, now = before.seeds(common), after.seeds(common)
         usable = fit_for(claim.metrics, now[0].n_train)
         against = f"{claim.after.title} against {side.title}"
         share = f" at {after.cell.fraction * 100:.4g} %" if claim.fractions != (1.0,) else ""
+        models_differ = about_models(claim, side)
+        unfair = (models_apart(was, now) if models_differ else "") or rows_apart(was, now)
+        if unfair:
+            yield _Test(after, f"{against}{share}", unfair=unfair)
+            return
+        unknown = _unknown((before, after), common) if models_differ else ()
+
+        def test(metric: str, what: str, terms: Sequence[Term]) -> _Test:
+            return _Test(after, f"{what}, {against}", contrast(metric, terms), unknown=unknown)
 
         def gain(metric: str, name: str = ALL, sign: float = 1.0) -> list[Term]:
             after_seeds, before_seeds = ([self._measured(one, name) for one in seeds] for seeds in (now, was))
@@ -165,41 +150,50 @@ class _Court:
             for name in claim.slices:
                 on = "" if name == ALL else f" on {name} labels"
                 for metric in usable:
-                    yield after, f"{metric}{on}{share}, {against}", contrast(metric, gain(metric, name))
+                    yield test(metric, f"{metric}{on}{share}", gain(metric, name))
         elif claim.kind == MORE_IN and len(usable) == 2:
             one, other = usable
-            what = f"gain in {one} less gain in {other}{share}, {against}"
-            yield after, what, contrast(one, [*gain(one), *gain(other, sign=-1.0)])
+            what = f"gain in {one} less gain in {other}{share}"
+            yield test(one, what, [*gain(one), *gain(other, sign=-1.0)])
         elif claim.kind == MORE_ON:
             one, other = claim.slices
             for metric in usable:
-                what = f"gain in {metric} on {one} less on {other} labels{share}, {against}"
-                yield after, what, contrast(metric, [*gain(metric, one), *gain(metric, other, -1.0)])
+                what = f"gain in {metric} on {one} less on {other} labels{share}"
+                yield test(metric, what, [*gain(metric, one), *gain(metric, other, -1.0)])
         elif claim.kind == UP_TO:
             for metric in usable:
                 found = _beyond_percent(claim.percent, *gain(metric))
-                yield after, f"relative gain in {metric}{share}, {against}", found
+                yield _Test(after, f"relative gain in {metric}{share}, {against}", found, unknown=unknown)
         elif (claim.kind == MORE_AT and after.cell.fraction == claim.fractions[0]) or (
             claim.kind == MORE_WITH and after.cell.model == claim.models[0]
         ):
             yield from self._across(claim, before, after, side, usable)
 
     def _across(
-        self, claim: Claim, before: _Group, after: _Group, side: Side, metrics: Sequence[str]
-    ) -> Iterator[tuple[_Group, str, Difference | None]]:
+        self, claim: Claim, before: Group, after: Group, side: Side, metrics: Sequence[str]
+    ) -> Iterator[_Test]:
         """The gain at the first fraction, or with the first model, less that with the second."""
-        for base, group, other in self._pairs(claim):
+        against = f"{claim.after.title} against {side.title}"
+        for base, group, other in pairs_of(claim, self.outcomes):
             if other != side or not _second(claim, after.cell, group.cell):
                 continue
             sides = ((1.0, after), (-1.0, before), (-1.0, group), (1.0, base))
-            common = sorted(set.intersection(*(set(found.outcomes) for _, found in sides)))
-            for metric in metrics if common else ():
+            common = common_seeds(*(found for _, found in sides))
+            if not common:
+                continue
+            less, two_models = _less(claim, after.cell, group.cell), claim.kind == MORE_WITH
+            unfair = models_apart(group.seeds(common), after.seeds(common)) if two_models else ""
+            if unfair:
+                yield _Test(after, f"{less}, {against}", unfair=unfair)
+                continue
+            unknown = _unknown([found for _, found in sides], common) if two_models else ()
+            for metric in metrics:
                 terms = [
                     Term(sign, [self._measured(one, ALL) for one in found.seeds(common)], metric)
                     for sign, found in sides
                 ]
-                what = f"gain in {metric} {_less(claim, after.cell, group.cell)}"
-                yield after, f"{what}, {claim.after.title} against {side.title}", contrast(metric, terms)
+                gain = contrast(metric, terms)
+                yield _Test(after, f"gain in {metric} {less}, {against}", gain, unknown=unknown)
 
     def _searches(self, claim: Claim) -> Iterator[tuple[str, Effect]]:
         """How often a search chose the value that the claim names."""
@@ -215,6 +209,8 @@ class _Court:
         for (dataset, system, model), values in sorted(chosen.items()):
             right = values.count(claim.value)
             verdict = HOLDS if right == len(values) else FAILS if not right else LEVEL
+            if len(values) == 1:
+                verdict = ALONE
             named = ", ".join(f"{value:g}" for value in sorted(set(values)))
             shown = f"best in {right} of {len(values)} searches; chosen: {named}"
             what = f"{claim.setting} = {claim.value:g}"
@@ -232,36 +228,41 @@ class _Court:
         return self._drawn[outcome.key, name]
 
 
-def matches(cell: Cell, side: Side) -> bool:
-    """Whether a cell is what a side speaks of: its methods, with all settings that a search leaves alone.
+def _effect(claim: Claim, test: _Test, adjusted: Iterator[Difference]) -> Effect:
+    """A test as an effect; `adjusted` has those that decide something, in turn."""
+    cell = test.group.cell
+    if test.found is None:
+        rows, seeds = len(next(iter(test.group.outcomes.values())).top), len(test.group.outcomes)
+        return Effect(cell.dataset, cell.system, test.what, test.unfair, UNFAIR, rows, seeds)
+    found = next(adjusted) if test.found.seeds > 1 else test.found
+    return replace(effect_of(claim, cell, test.what, found), unknown=test.unknown)
 
-    Of a side that is a model and no method, the settings that it names.
-    """
-    if len(cell.ensemble) != len(side.ensemble):
-        return False
-    if side.ensemble:
-        return all(matches(*pair) for pair in zip(cell.ensemble, side.ensemble, strict=True))
-    if cell.augment != side.methods or (side.model and cell.model != side.model):
-        return False
-    if side.model and not side.methods:
-        kind = models.get(cell.model).Settings
-        return settings_from(kind, {**cell.settings, **side.settings}) == settings_from(kind, cell.settings)
-    for method in side.methods:
-        kind = augmenters.get(method).Settings
-        searched = {name.removeprefix(f"{method}.") for name in cell.search if name.startswith(f"{method}.")}
-        said = {name: value for name, value in side.settings.items() if name not in searched}
-        had = {n: v for n, v in cell.augment_settings.get(method, {}).items() if n not in searched}
-        if settings_from(kind, said) != settings_from(kind, had):
-            return False
-    return True
+
+def _unknown(groups: Sequence[Group], seeds: Sequence[int]) -> tuple[str, ...]:
+    """The systems that learn in epochs and of which nobody knows whether they had stopped learning."""
+    return tuple(
+        dict.fromkeys(
+            group.cell.system
+            for group in groups
+            if conditions_of(group.cell).epochs is not None
+            and any(one.stopped_learning is None for one in group.seeds(seeds))
+        )
+    )
 
 
 def _second(claim: Claim, first: Cell, cell: Cell) -> bool:
     """Whether a cell is what the gain of `first` is to be set against."""
     if claim.kind == MORE_WITH:
         return (cell.path, cell.fraction, cell.model) == (first.path, first.fraction, claim.models[1])
-    alike = len({(one.path, one.system, repr(sorted(one.settings.items()))) for one in (first, cell)}) == 1
-    return alike and cell.fraction == claim.fractions[1]
+    alike = [(one.path, one.model, _but_for_epochs(one)) for one in (first, cell)]
+    return alike[0] == alike[1] and cell.fraction == claim.fractions[1]
+
+
+def _but_for_epochs(cell: Cell) -> list[str]:
+    """A cell's settings without its epochs: with fewer rows, which make fewer steps, papers have more."""
+    return sorted(
+        f"{name}={value}" for name, value in cell.settings.items() if name.split(".")[-1] != "epochs"
+    )
 
 
 def _less(claim: Claim, first: Cell, second: Cell) -> str:
@@ -297,16 +298,18 @@ def _tried(outcome: Outcome, setting: str) -> dict[float, float]:
     return tried
 
 
-def _faster(before: _Group, after: _Group, side: Side) -> Effect:
+def _faster(before: Group, after: Group, side: Side) -> Effect:
     """Training times of the same seeds: clear if one side is quicker with every seed.
 
     Seed by seed, as trainings of one seed share what comes before a mixup, and its time with it.
     """
-    common = sorted(set(before.outcomes) & set(after.outcomes))
+    common = common_seeds(before, after)
     was, now = ([one.train_seconds for one in group.seeds(common)] for group in (before, after))
     ratio = statistics.fmean(was) / max(statistics.fmean(now), np.finfo(float).tiny)
     quicker = [after < before for before, after in zip(was, now, strict=True)]
     verdict = HOLDS if all(quicker) else LEVEL if any(quicker) else FAILS
+    if len(common) == 1:
+        verdict = ALONE
     shown = (
         f"{statistics.fmean(now):,.1f} s against {statistics.fmean(was):,.1f} s ({ratio:.2f} times as fast)"
     )

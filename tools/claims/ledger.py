@@ -29,7 +29,8 @@
 A side may name its own `model`; without a method its settings are those of the model that matter. One with
 many settings is written once, as `[sides.NAME]`, and then named like a method; the page says what is behind
 the name. `{ ensemble = ["none", "tailmix"] }` is an ensemble of such sides. A claim that no study here can
-test says why: `untestable`.
+test says why: `untestable`. `foreword` is Markdown for the head of the page; `[[kept]]` is in
+`tools.claims.kept`.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Claim:
 def read_ledger(path: Path) -> list[Claim]:
     """Every claim of a file; anything wrong in it is an InputError that names the claim."""
     top = read_table(path)
-    top.refuse_other_keys(["claim", "sides"])
+    top.refuse_other_keys(["claim", "sides", "foreword", "kept"])
     sides = top.values.get("sides", {})
     if not isinstance(sides, dict) or not all(isinstance(side, dict) for side in sides.values()):
         raise top.wrong(f"sides: found {quoted(sides)}", "[sides.NAME] for each")
@@ -147,6 +148,11 @@ def read_ledger(path: Path) -> list[Claim]:
         if claim.id in {other.id for other in claims[:place]}:
             raise top.wrong(f"found the claim {claim.id!r} twice", "one id for one claim")
     return claims
+
+
+def read_foreword(path: Path) -> str:
+    """What a ledger has to say before all claims; empty if nothing."""
+    return read_table(path).text("foreword", "")
 
 
 def _claim(table: Table, path: Path, sides: Mapping[str, Mapping[str, Any]]) -> Claim:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -13,12 +11,16 @@ from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.sheets import in_markdown
 from tailwright.study.run.outcomes import outcomes_of
 from tools.claims.judging import evaluate_claims
-from tools.claims.ledger import read_ledger
+from tools.claims.kept import BEYOND, HERE, UNKNOWN, Entry, Refusal, entries_in, read_refusals, rejudged
+from tools.claims.ledger import read_foreword, read_ledger
 from tools.claims.verdicts import (
+    ALONE,
     FAILS,
     HOLDS,
+    IN_PART,
     LEVEL,
     MIXED,
+    UNFAIR,
     UNTESTABLE,
     UNTESTED,
     Effect,
@@ -28,37 +30,30 @@ from tools.claims.verdicts import (
 
 LEDGER = Path("studies/claims.toml")
 PAGE = Path("docs/results/claims.md")
-VERDICTS = (HOLDS, MIXED, LEVEL, FAILS, UNTESTED, UNTESTABLE)
-_BEYOND = "On models that the paper does not speak of:"
+VERDICTS = (HOLDS, IN_PART, MIXED, LEVEL, FAILS, UNFAIR, ALONE, UNTESTED, UNTESTABLE)
 _ABOUT = """\
 What the papers claim, tested on our own cells. An effect is a difference in points of percent on all test
 rows of a dataset, with its 95 % interval by a paired bootstrap over test rows and seeds
 ([statistics.md](../statistics.md)); verdicts are corrected after Holm inside a claim. The papers' figures are
 of other and larger corpora and of larger models: what can be compared is the direction.
 
+Effects that are "not comparable" or of "one seed" decide nothing. Two augmentations are compared where the
+rows that they add differ by a tenth at most, two models where they read as many tokens, learn for as many
+epochs, start from the same encoder, and none was still learning. Of cells from before studies wrote that
+down it is not known, which is said beneath the table.
+
 | verdict | meaning |
 |---|---|
 | holds | beyond noise wherever there are cells; for parity: no more than the margin behind |
-| mixed | holds on some datasets, models and metrics and not on others; the list says where |
+| holds in part | holds on some datasets, models and metrics, and is inside the noise on the others |
+| mixed | holds on some, and the opposite is so on others, beyond noise; the list says where |
 | = | inside the noise everywhere |
 | does not hold | holds nowhere, and the opposite is so somewhere, beyond noise |
+| not comparable | the sides differ in more than what is compared; the list says in what |
+| one seed | every effect is of one training on each side: of two trained models, not of two methods |
 | not yet tested | a method is not built, or its cells were not run |
 | cannot be tested here | why is said |
 """
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A claim on the page: its verdict, that on other models, and its section."""
-
-    verdict: str
-    apart: str
-    section: tuple[str, ...]
-
-    @property
-    def has_evidence(self) -> bool:
-        """Whether the section has effects to show."""
-        return "Here:" in self.section or _BEYOND in self.section
 
 
 def judge_studies(
@@ -71,7 +66,8 @@ def judge_studies(
 ) -> list[Judgement]:
     """Judge every claim of a ledger by the outcomes in these study folders, and write the page.
 
-    A claim of which these studies say nothing keeps what the page said of it, unless it is written `anew`.
+    A claim of which these studies say nothing keeps the effects that the page has of it, judged by the rules
+    of today, unless it is written `anew`.
     With `papers`, claims of other papers are not judged, so that they keep it too.
     """
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
@@ -85,61 +81,48 @@ def judge_studies(
     found = [*evaluate_claims(judged, outcomes), *evaluate_claims(others, [])]
     judgements = sorted(found, key=lambda one: claims.index(one.claim))
     former = entries_in(out.read_text(encoding="utf-8")) if out.is_file() and not anew else {}
-    write_claims(judgements, out, former)
+    refusals = read_refusals(ledger, claims)
+    judgements = [standing(one, former, refusals) for one in judgements]
+    write_claims(judgements, out, read_foreword(ledger))
     return judgements
 
 
-def write_claims(
-    judgements: Sequence[Judgement], path: Path, former: Mapping[str, Entry] | None = None
-) -> None:
+def write_claims(judgements: Sequence[Judgement], path: Path, foreword: str = "") -> None:
     """Write the page; the same judgements give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, claims_page(judgements, former).encode())
+    write_whole(path, claims_page(judgements, foreword).encode())
 
 
-def entries_in(page: str) -> dict[str, Entry]:
-    """The claims of a page that was written before, by id."""
-    row = re.compile(r"^\| \[.*\]\(#([^)]+)\) \| .* \| (.*) \| (.*) \|$")
-    overview = {found[1]: (found[2], found[3]) for line in page.splitlines() if (found := row.match(line))}
-    entries = {}
-    for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
-        section = f"### {re.split(r'^## ', part, flags=re.MULTILINE)[0]}".strip().splitlines()
-        name = section[0].removeprefix("### ")
-        if name in overview:
-            entries[name] = Entry(*overview[name], tuple(section))
-    return entries
-
-
-def _entry(one: Judgement, former: Mapping[str, Entry]) -> Entry:
-    """What these studies say of a claim; where they say nothing, what was said before."""
+def standing(one: Judgement, former: Mapping[str, Entry], refusals: Sequence[Refusal]) -> Judgement:
+    """What these studies say of a claim; where they say nothing, what was said before, judged as today."""
     before = former.get(one.claim.id)
-    if before is not None and before.has_evidence and not (one.effects or one.beyond or one.claim.untestable):
-        return before
-    apart = together([effect.verdict for effect in one.beyond]) if one.beyond else ""
-    return Entry(one.verdict, apart, tuple(_section(one)))
+    if before is None or one.effects or one.beyond or one.claim.untestable:
+        return one
+    return rejudged(one, before, refusals)
 
 
-def claims_page(judgements: Sequence[Judgement], former: Mapping[str, Entry] | None = None) -> str:
+def claims_page(judgements: Sequence[Judgement], foreword: str = "") -> str:
     """The page as Markdown: an overview of all claims, then each with its effects."""
-    entries = {one.claim.id: _entry(one, former or {}) for one in judgements}
     counts = ", ".join(
-        f"{sum(entry.verdict == verdict for entry in entries.values())} {verdict}"
+        f"{sum(one.verdict == verdict for one in judgements)} {verdict}"
         for verdict in VERDICTS
-        if any(entry.verdict == verdict for entry in entries.values())
+        if any(one.verdict == verdict for one in judgements)
     )
     lines = [
         "# The papers' claims",
         "",
         _ABOUT,
         f"{len(judgements)} claims: {counts}.",
+        *(["", foreword.strip()] if foreword else []),
         "",
         "## Overview",
         "",
     ]
     lines += ["| claim | paper | verdict | on models that the paper does not speak of |", "|---|---|---|---|"]
     for one in judgements:
-        anchor, entry = f"[{in_markdown(one.claim.says)}](#{one.claim.id})", entries[one.claim.id]
-        lines.append(f"| {anchor} | {in_markdown(one.claim.paper)} | {entry.verdict} | {entry.apart} |")
+        anchor = f"[{in_markdown(one.claim.says)}](#{one.claim.id})"
+        apart = together([effect.verdict for effect in one.beyond]) if one.beyond else ""
+        lines.append(f"| {anchor} | {in_markdown(one.claim.paper)} | {one.verdict} | {apart} |")
     named = {
         side.name: side.meaning
         for one in judgements
@@ -152,7 +135,7 @@ def claims_page(judgements: Sequence[Judgement], former: Mapping[str, Entry] | N
     for paper, members in groupby(judgements, key=lambda one: one.claim.paper):
         lines += ["", f"## {in_markdown(paper)}"]
         for one in members:
-            lines += ["", *entries[one.claim.id].section]
+            lines += ["", *_section(one)]
     lines += [
         "",
         "## How to repeat it",
@@ -162,10 +145,12 @@ def claims_page(judgements: Sequence[Judgement], former: Mapping[str, Entry] | N
         "    tailwright study studies/label-texts.toml --out label-texts",
         "    tailwright study studies/text-augmenters.toml --out text-augmenters",
         "    tailwright study studies/long-texts.toml --out long-texts",
+        "    tailwright study studies/gda.toml --out gda",
         "    tailwright study studies/mixups.toml --out mixups",
-        "    python -m tools.claims label-texts text-augmenters long-texts mixups",
+        "    python -m tools.claims label-texts text-augmenters long-texts gda mixups",
         "",
-        "A claim of which these studies say nothing keeps what the page says of it; `--anew` forgets that.",
+        "A claim of which these studies say nothing keeps its effects on this page, judged by the rules",
+        "above; `--anew` forgets them.",
         "",
     ]
     return "\n".join(lines)
@@ -183,12 +168,11 @@ def _section(one: Judgement) -> list[str]:
     ]
     if claim.published:
         lines += ["", "The paper:", "", *(f"- {in_markdown(figure.title)}" for figure in claim.published)]
-    for title, effects in (
-        ("Here:", one.effects),
-        (_BEYOND, one.beyond),
-    ):
+    for title, effects in ((HERE, one.effects), (BEYOND, one.beyond)):
         if effects:
             lines += ["", title, "", *_table(effects)]
+            unknown = dict.fromkeys(system for effect in effects for system in effect.unknown)
+            lines += ["", f"{UNKNOWN}{in_markdown(', '.join(unknown))}."] if unknown else []
     return lines
 
 

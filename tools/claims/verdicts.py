@@ -1,8 +1,9 @@
 """What becomes of a claim: effects on each dataset and system, and one verdict over all of them.
 
 Effects of one claim are corrected together after Holm. A claim holds if it holds wherever it can be tested,
-is "mixed" if it holds here and not there, and does not hold if the opposite is so somewhere and it nowhere.
-Systems that the paper does not speak of are judged apart.
+"holds in part" if the others are inside the noise, is "mixed" if it holds here and the opposite there, and
+does not hold if the opposite is so somewhere and it nowhere. Systems that the paper does not speak of are
+judged apart. Unfair comparisons, and trainings of one seed, decide nothing.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from tailwright.evaluation.bootstrap import Difference
 from tailwright.study.plan.cells import Cell
 from tools.claims.ledger import AT_LEAST, NOT_ABOVE, UP_TO, Claim
 
-HOLDS, FAILS, LEVEL, MIXED = "holds", "does not hold", "=", "mixed"
+HOLDS, FAILS, LEVEL, MIXED, IN_PART = "holds", "does not hold", "=", "mixed", "holds in part"
+UNFAIR, ALONE = "not comparable", "one seed"  # of an effect; of a claim that has no others
 UNTESTED, UNTESTABLE = "not yet tested", "cannot be tested here"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a claim comes to on one dataset and system; `what` says what is set against what."""
+    """What a claim comes to on one dataset and system; `what` says what is set against what.
+
+    Of an unfair comparison, `shown` is the reason. `unknown` are the systems of a claim about models of which
+    nobody knows whether they had stopped learning.
+    """
 
     dataset: str
     system: str
@@ -29,6 +35,7 @@ class Effect:
     verdict: str
     rows: int
     seeds: int
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,31 +53,38 @@ class Judgement:
 
 
 def together(verdicts: Sequence[str]) -> str:
-    """The verdict of a claim out of those of its effects; what holds nowhere is not mixed.
+    """The verdict of a claim out of those of its effects, of which there is one at least.
 
-    >>> together(["holds", "="]), together(["=", "does not hold"]), together(["=", "="])
-    ('mixed', 'does not hold', '=')
+    >>> together(["holds", "="]), together(["holds", "does not hold"]), together(["=", "does not hold"])
+    ('holds in part', 'mixed', 'does not hold')
+    >>> together(["=", "one seed"]), together(["not comparable", "one seed"]), together(["one seed"])
+    ('=', 'not comparable', 'one seed')
     """
-    if HOLDS in verdicts:
-        return HOLDS if set(verdicts) == {HOLDS} else MIXED
-    return FAILS if FAILS in verdicts else LEVEL
+    decided = _decided(verdicts)
+    if not decided:
+        return UNFAIR if UNFAIR in verdicts else ALONE
+    if HOLDS in decided:
+        return MIXED if FAILS in decided else IN_PART if LEVEL in decided else HOLDS
+    return FAILS if FAILS in decided else LEVEL
 
 
 def over_effects(claim: Claim, effects: Sequence[Effect]) -> str:
     """The verdict of a claim; "up to" is said of the largest gain, so one place where it holds is enough."""
     verdicts = [effect.verdict for effect in effects]
-    if claim.kind == UP_TO and HOLDS not in verdicts:
-        return FAILS if set(verdicts) == {FAILS} else LEVEL
-    return HOLDS if claim.kind == UP_TO else together(verdicts)
+    decided = _decided(verdicts)
+    if claim.kind != UP_TO or not decided:
+        return together(verdicts)
+    return HOLDS if HOLDS in decided else FAILS if decided == {FAILS} else LEVEL
 
 
 def effect_of(claim: Claim, cell: Cell, what: str, found: Difference) -> Effect:
-    """A difference as an effect: how it is shown, and what it says of the claim."""
+    """A difference as an effect: how it is shown, and what it says of the claim; one seed says nothing."""
     shown = f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
     if claim.kind == UP_TO:  # the difference is what the relative gain has beyond `percent`
         mean, low, high = (claim.percent + points for points in (found.mean, found.low, found.high))
         shown = f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
-    return Effect(cell.dataset, cell.system, what, shown, verdict_of(claim, found), found.rows, found.seeds)
+    verdict = ALONE if found.seeds == 1 else verdict_of(claim, found)
+    return Effect(cell.dataset, cell.system, what, shown, verdict, found.rows, found.seeds)
 
 
 def verdict_of(claim: Claim, found: Difference) -> str:
@@ -82,3 +96,8 @@ def verdict_of(claim: Claim, found: Difference) -> str:
     if found.verdict == "better":
         return HOLDS
     return FAILS if found.verdict == "worse" else LEVEL
+
+
+def _decided(verdicts: Sequence[str]) -> set[str]:
+    """The verdicts that count: those of fair comparisons over several seeds."""
+    return {*verdicts} - {UNFAIR, ALONE}

@@ -17,6 +17,7 @@ from tailwright.evaluation.bootstrap import ONE_SEED
 from tailwright.evaluation.row_parts import DRAWS
 from tailwright.store.whole_file import write_whole
 from tailwright.study.compare.comparisons import ALL, SLICES, Comparison, Entry, Line, compare_all, in_order
+from tailwright.study.compare.fairness import rows_apart
 from tailwright.study.compare.sheets import BOLD, PLAIN, UNDERLINED, Sheet, Shown, latex, markdown
 from tailwright.study.plan.cells import BASELINE, Cell
 from tailwright.study.run.exam import Exam
@@ -119,9 +120,38 @@ def _quality(table: Comparison, metrics: Sequence[str], missing: Mapping[Line, S
         _grouped(rows),
         [
             f"{_basis(table)} {MARKS.format(base=table.baseline)}",
+            *_cautions(table),
             *(f"[{number}] {reason}" for number, reason in enumerate(notes, start=1)),
         ],
     )
+
+
+def _cautions(table: Comparison) -> list[str]:
+    """What must not be read out of the table: methods that add unequal rows, trainings that ended early."""
+    unequal: dict[str, Entry] = {}
+    for one, other in itertools.combinations(table.entries, 2):
+        if one.system == other.system and rows_apart(one.outcomes, other.outcomes):
+            unequal |= {one.augmentation: one, other.augmentation: other}
+    learning = [
+        f"{entry.system} / {entry.augmentation}"
+        for entry in table.entries
+        if any(outcome.stopped_learning is False for outcome in entry.outcomes)
+    ]
+    cautions = []
+    if unequal:
+        rows = ", ".join(f"{name} {_rows_added(entry)}" for name, entry in unequal.items())
+        cautions.append(
+            f"Rows added: {rows}. Methods whose rows differ by more than a tenth can be compared with "
+            f"{BASELINE}, not with each other."
+        )
+    if learning:
+        cautions.append(f"Still learning when the training ended: {', '.join(learning)}.")
+    return cautions
+
+
+def _rows_added(entry: Entry) -> str:
+    """Mean over seeds."""
+    return f"{statistics.fmean(outcome.n_augmented for outcome in entry.outcomes):,.0f}"
 
 
 def _value(table: Comparison, place: int, metric: str) -> Shown:
@@ -180,7 +210,7 @@ def _cost(tables: Sequence[Comparison]) -> Sheet:
     def row(table: Comparison, entry: Entry) -> list[Shown]:
         names = (table.dataset, f"{table.fraction * 100:.4g} %", entry.system, entry.augmentation)
         means = (
-            f"{statistics.fmean(outcome.n_augmented for outcome in entry.outcomes):,.0f}",
+            _rows_added(entry),
             f"{statistics.fmean(outcome.train_seconds for outcome in entry.outcomes):,.1f}",
             f"{statistics.fmean(outcome.predict_seconds for outcome in entry.outcomes):,.2f}",
             f"{statistics.fmean(outcome.peak_rss_mb for outcome in entry.outcomes):,.0f}",

@@ -28,14 +28,16 @@ from tailwright.store.strict_json import decode, encode
 from tailwright.store.whole_file import write_whole
 from tailwright.study.plan.cells import BASELINE, Cell, cell_from
 from tailwright.study.run.exam import Exam
+from tailwright.study.run.learning import stopped_learning
 
 LISTING = "cells.json"
-# What result.json holds.
-_RESULT = {
-    **dict.fromkeys(("train_seconds", "predict_seconds", "peak_rss_mb"), float),
-    **dict.fromkeys(("n_train", "n_augmented"), int),
-    "key": str,
-    **dict.fromkeys(("metrics", "searched", "chosen"), dict),
+# What result.json holds; older ones lack `stopped_learning`.
+_RESULT: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("train_seconds", "predict_seconds", "peak_rss_mb"), (float, int)),
+    **dict.fromkeys(("n_train", "n_augmented"), (int,)),
+    "key": (str,),
+    **dict.fromkeys(("metrics", "searched", "chosen"), (dict,)),
+    "stopped_learning": (bool, type(None)),
 }
 
 
@@ -59,6 +61,7 @@ class Outcome:
     n_augmented: int = 0
     searched: Mapping[str, float] = field(default_factory=dict)  # choice of settings to validation metric
     chosen: Mapping[str, Any] = field(default_factory=dict)  # the best choice
+    stopped_learning: bool | None = None  # by the training's curve on validation rows; None: not known
     log: tuple[Mapping[str, Any], ...] = ()
     folder: Path | None = None  # the cell's folder; None for an outcome that was never kept
 
@@ -77,10 +80,11 @@ def load_outcome(folder: Path) -> Outcome:
     """The outcome kept in a cell's folder; damage is one clear error."""
     place = open_folder(folder / "outcome", kind="outcome")
     result = place.json("result.json")
-    for name, kind in _RESULT.items():
+    for name, kinds in _RESULT.items():
         value = result.get(name) if isinstance(result, dict) else None
-        if type(value) is not kind and not (kind is float and type(value) is int):
-            raise InputError(f"found {quoted(value)}", expected=f"{name}: {kind.__name__}", path=place.path)
+        if type(value) not in kinds:
+            wanted = kinds[0].__name__
+            raise InputError(f"found {quoted(value)}", expected=f"{name}: {wanted}", path=place.path)
     counts = place.array("counts", dtype=np.int64, shape=(None,))
     return Outcome(
         cell=cell_from(place.json("cell.json")),
@@ -89,7 +93,7 @@ def load_outcome(folder: Path) -> Outcome:
         augmented_counts=place.array("augmented_counts", dtype=np.float64, shape=(len(counts),)),
         log=tuple(read_log(folder / "run" / "log.jsonl")),
         folder=folder,
-        **{name: result[name] for name in _RESULT},
+        **{name: result.get(name) for name in _RESULT},
     )
 
 
@@ -166,6 +170,7 @@ def judged(run: Run, folder: Path, cell: Cell, key: str, test: Dataset, tail: fl
         peak_rss_mb=peak_in(log),
         n_train=run.train_rows,
         n_augmented=run.rows_added,
+        stopped_learning=stopped_learning(log),
         log=tuple(log),
     )
 
