@@ -35,7 +35,7 @@ OFTEN = 2  # models that load in milliseconds are tried more often than one of t
 class Folders:
     """The runs of all models in turn, light ones more often."""
 
-    name, share, patience = "folders", 0.3, 120.0
+    name, share, patience = "folders", 0.3, 600.0
 
     def __init__(self) -> None:
         self._lies: dict[str, tuple[int, Iterator[Damage]]] = {}

@@ -76,7 +76,7 @@ def prepare(place: Path, names: Sequence[str]) -> None:
     (place / "labels.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
     (place / "plan.toml").write_text(PLAN)
     if any(models.card(name).extra for name in names):
-        save_reader(place / "reader")
+        save_reader(place / "reader", layers=4)  # as many as lightxml reads
     for name in names:
         tw.train(
             Corpus(train, corpus.labels), name, settings=small_settings(name, place), out=run_of(name, place)

@@ -42,7 +42,7 @@ class Case(NamedTuple):
 class SettingEnds:
     """All cases once, in an order drawn by the seed."""
 
-    name, share, patience = "settings", 0.22, 10 * LONGEST
+    name, share, patience = "settings", 0.22, 600.0
 
     def count(self, place: Path) -> int | None:
         return len(_cases())

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from fault_parts import Outcome, Part, Trial
 
+_UNKNOWN = "only the process of the trial knows"
 SLICE = 2.0  # seconds that a part has before another may be due
 _context = get_context("fork")  # from a process that has imported everything and computed nothing
 
@@ -62,13 +63,16 @@ class Work:
         try:
             outcome = self.pipe.recv() if is_ready else None
         except EOFError:
-            outcome = self._anew()
+            code = self._renewed()
+            how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+            outcome = Outcome(_UNKNOWN, "crashed", how)
         else:
             if is_ready and outcome is None:
                 self.is_busy = False
             elif not is_ready and time.monotonic() - self._heard > self.part.patience:
                 self.process.kill()
-                outcome = self._anew()
+                self._renewed()
+                outcome = Outcome(_UNKNOWN, "does not end", f"does not end within {self.part.patience:g} s")
         if outcome is not None:
             now = time.monotonic()
             self.seconds, self._heard = self.seconds + now - self._heard, now
@@ -76,14 +80,13 @@ class Work:
             self.came[outcome.came] += 1
         return outcome
 
-    def _anew(self) -> Outcome:
-        """A new process in place of one that has ended, and that as the outcome of its trial."""
+    def _renewed(self) -> int:
+        """Start a new process in place of one that ends, and give the exit code of that."""
         self.process.join()
         code = self.process.exitcode or 0
-        how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         self._start()
         self.is_busy = False
-        return Outcome("a process of its own does not come back", "crashed", how)
+        return code
 
     def end(self) -> None:
         self.process.kill()
