@@ -116,6 +116,8 @@ def shared(works: Sequence[Work], seconds: float, processes: int) -> Iterator[tu
 
 def _work(part: Part, place: Path, seed: int, pipe: Connection) -> None:
     """In the process of a part: do trials whenever it is asked to, and say what came of each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     while True:
         number, last, seconds = pipe.recv()
         end = time.monotonic() + seconds

@@ -59,6 +59,11 @@ def trials(part, place, scratch, numbers):
         yield part.trial(Trial(part.name, 0, number, place, folder))
 
 
+def turned(data, draw):
+    """A npy file of float64 with its numbers in the other order."""
+    return "turned", data[:128] + b"".join(data[at : at + 8] for at in range(len(data) - 8, 120, -8))
+
+
 def test_every_trial_of_a_part_is_told_even_one_that_its_process_does_not_survive(tmp_path):
     work = Work(_Numbers(), tmp_path, 0, 0, None)
     told = [(number, outcome) for _, number, outcome in shared([work], 60, 1)]
@@ -81,6 +86,7 @@ def test_damaged_folders_are_refused_or_as_good_as_before(place, tmp_path):
 
 def test_other_predictions_behind_old_hashes_are_a_failure(place, tmp_path, monkeypatch):
     monkeypatch.setattr("tailwright.store.reader._verify", lambda *arguments: None)
+    monkeypatch.setattr("fault_parts.folders.mutated", turned)
     problems = {outcome.problem for outcome in trials(Folders(), place, tmp_path, range(0, 240, 3))}
     assert "other predictions, and not a word of it" in problems
 
