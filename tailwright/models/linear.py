@@ -217,9 +217,7 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
-def memory_need(
-    matrix: sparse.csr_array, targets: sparse.csr_array, settings: LinearSettings
-) -> MemoryNeed:
+def memory_need(matrix: sparse.csr_array, targets: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
     """What training adds to the process, by how many words there are in the rows of each label, added up.
 
     A tree has about four weights for each of them: 12,000 rows of 40 words over 1,500 labels took 50 MB a

@@ -60,9 +60,7 @@ def test_json_of_datasets_that_is_none_is_refused_with_its_file(tmp_path, name, 
 @pytest.mark.parametrize("names", ["5", "[5]", '["a", null]', '["a", "b"]'])
 def test_classes_that_are_none_are_refused(tmp_path, names):
     save_dataset(tmp_path, dataset_info=CLASSES % names)
-    with pytest.raises(
-        InputError, match=r"data\.arrow: .*, expected (names of classes|a ClassLabel)"
-    ):
+    with pytest.raises(InputError, match=r"data\.arrow: .*, expected (names of classes|a ClassLabel)"):
         tw.read(tmp_path)
 
 
@@ -70,3 +68,12 @@ def test_a_split_without_files_is_refused(tmp_path):
     (tmp_path / "dataset_dict.json").write_text('{"splits": ["train"]}')
     with pytest.raises(InputError, match="train: no data files, expected at least one"):
         tw.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.txt"])
+def test_a_carriage_return_within_the_first_line_is_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"te\rxt\tlabels\nred shoes\tshoes\n")
+    with pytest.raises(
+        InputError, match=rf"{name}:1: a first line that is no record \\(.*\\), expected cells"
+    ):
+        tw.read(tmp_path / name)
