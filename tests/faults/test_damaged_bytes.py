@@ -73,7 +73,5 @@ def test_a_split_without_files_is_refused(tmp_path):
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.txt"])
 def test_a_carriage_return_within_the_first_line_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(b"te\rxt\tlabels\nred shoes\tshoes\n")
-    with pytest.raises(
-        InputError, match=rf"{name}:1: a first line that is no record \\(.*\\), expected cells"
-    ):
+    with pytest.raises(InputError, match=rf"{name}:1: a first line that is no record .*, expected cells"):
         tw.read(tmp_path / name)
