@@ -84,7 +84,14 @@ def test_the_last_metrics_are_those_of_the_test_rows(corpus, trained):
 def test_without_a_folder_callbacks_are_told_all_the_same(corpus):
     events = []
     tw.train(corpus, "popularity", callbacks=[events.append])
-    assert [event["event"] for event in events] == ["training", "start", "end", "metrics", "finished"]
+    assert [event["event"] for event in events] == [
+        "training",
+        "start",
+        "memory",
+        "end",
+        "metrics",
+        "finished",
+    ]
 
 
 def test_a_callback_that_raises_is_left_out_with_one_warning(corpus, tmp_path, caplog):

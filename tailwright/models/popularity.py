@@ -11,6 +11,7 @@ from tailwright.data.corpus import Corpus
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.store import FolderReader, FolderWriter
+from tailwright.training.memory import MemoryNeed
 from tailwright.training.workplace import Workplace
 
 
@@ -29,10 +30,18 @@ class Popularity(Model):
     frequencies: np.ndarray  # (labels,) float64
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
+        self._announce_memory(corpus, work)
         self.frequencies = corpus.train.weighted_counts()
+
+    def _announce_memory(self, corpus: Corpus, work: Workplace) -> None:
+        """A copy of the targets to be weighed, and a float64 a label."""
+        targets = corpus.train.targets
+        items = {"targets": targets.data.nbytes + targets.indices.nbytes, "labels": 8 * len(corpus.labels)}
+        MemoryNeed(items).announce(work, "fewer rows need less")
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         assert isinstance(before, Popularity)
+        self._announce_memory(later.corpus, work)
         self.frequencies = later.new().train.weighted_counts()
         self.frequencies[: len(before.frequencies)] += before.frequencies
 

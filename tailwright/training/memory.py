@@ -14,10 +14,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from tailwright.errors import InputError
+
+if TYPE_CHECKING:
+    from tailwright.training.workplace import Workplace
 
 MB = 1024 * 1024
 
@@ -36,6 +40,14 @@ class MemoryNeed:
     def peak_mb(self, held_mb: float | None = None) -> float:
         """The peak to expect in a process that holds `held_mb` (default: what this one holds now)."""
         return (resident_mb() if held_mb is None else held_mb) + self.megabytes
+
+    def announce(self, work: Workplace, advice: str) -> None:
+        """Log the peak to expect; raise an InputError with `advice` if the machine has too little free.
+
+        Every model does so before it trains.
+        """
+        work.log("memory", expected_peak_mb=round(self.peak_mb(), 1))
+        self.require(advice)
 
     def require(self, advice: str, available_mb: float | None = None) -> None:
         """Raise an InputError with `advice` if more is needed than the machine has free."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import os
+import re
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tailwright as tw
 from tailwright.cli import run as command
 from tailwright.data.formats import limits
+from tailwright.data.formats.cells import listed
 from tailwright.data.text_source import text_source
 from tailwright.errors import InputError
 
@@ -110,3 +115,61 @@ def test_cells_longer_than_pythons_own_limit_are_read(tmp_path):
     (tmp_path / "rows.txt").write_text("word " * 40_000 + "\n")
     with pytest.raises(InputError, match="lines without __label__"):
         tw.read(tmp_path / "rows.txt")
+
+
+_ITEM = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|0|-?[1-9][0-9]*"""
+_PRINTED = re.compile(rf"\[\s*(?:(?:{_ITEM})(?:\s*,\s*|\s+|(?=\s*\])))*\s*\]")
+
+
+@given(st.text("[]'1 ,\n-a", max_size=12).map("[{}]".format))
+def test_a_printed_list_is_what_one_expression_says(cell):
+    whole = _PRINTED.fullmatch(cell)
+    assert listed(cell) == (whole and [ast.literal_eval(item) for item in re.findall(_ITEM, cell)])
+
+
+@pytest.mark.parametrize("cell", [r"['\x']", r"['\N{no}']", r"['\ud800']", "['\0']", "[" + "9" * 5000 + "]"])
+def test_a_list_that_python_would_not_read_is_none(cell):
+    assert listed(cell) is None
+
+
+# By an expression that goes back and forth, or a look through all labels of the line, these take minutes.
+def test_a_long_run_of_spaces_in_a_list_is_no_work():
+    assert listed("['a'" + " " * 300_000 + "x]") is None
+    assert listed("[1" + " " * 300_000 + "2 ]") == [1, 2]
+
+
+def test_many_labels_on_one_line_are_no_work(tmp_path):
+    count = 100_000
+    pairs = " ".join(f"{label}:1.0" for label in range(count))
+    (tmp_path / "trn_X_Y.txt").write_text(f"1 {count}\n{pairs} 7:1.0x\n")
+    (tmp_path / "trn_X.txt").write_text("a text\n")
+    with pytest.raises(InputError, match=r"trn_X_Y\.txt:2: '7:1\.0x', expected label:value"):
+        tw.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("trn_X_Y.txt", "1 " + "9" * 5000 + "\n0:1\n", "the header '1 999"),
+        ("filter_labels_train.txt", "0 " + "9" * 5000 + "\n", "'0 9999"),
+    ],
+)
+def test_numbers_of_thousands_of_digits_are_refused(tmp_path, name, content, found):
+    files = {"trn_X_Y.txt": "1 1\n0:1\n", "trn_X.txt": "a text\n", name: content}
+    for other, text in files.items():
+        (tmp_path / other).write_text(text)
+    with pytest.raises(InputError, match=f"{name}:1: {found}.*, expected two numbers"):
+        tw.read(tmp_path)
+
+
+def test_a_label_of_thousands_of_digits_is_a_name(tmp_path):
+    (tmp_path / "rows.csv").write_text("text,labels\nhat,1|" + "9" * 5000 + "\nshoe,1\n")
+    assert tw.read(tmp_path / "rows.csv", test_share=0).labels.names.to_pylist() == ["1", "9" * 5000]
+
+
+def test_a_header_of_many_columns_is_a_short_line(tmp_path):
+    (tmp_path / "rows.csv").write_text(",".join(f"c{number}" for number in range(50_000)) + "\n")
+    for options in ({}, {"text": "colour"}):
+        with pytest.raises(InputError) as refused:
+            tw.read(tmp_path / "rows.csv", **options)
+        assert len(str(refused.value)) < 1000

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from damage import damages, do
+from fault_parts.damage import damages, do
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus

@@ -41,11 +41,18 @@ def read_arrow(path: Path, options: ReadOptions) -> FileColumns:
 def huggingface_files(folder: Path) -> dict[str, list[Path]]:
     """The data files of each split in a folder that `datasets` wrote, or of `all` rows; none for another."""
     if (folder / "dataset_dict.json").is_file():
-        splits = _json(folder / "dataset_dict.json").get("splits", [])
-        return {split_of(split, folder): huggingface_files(folder / split).get(ALL, []) for split in splits}
+        file = folder / "dataset_dict.json"
+        splits = _names(_json(file).get("splits", []), file)
+        found = {split: huggingface_files(folder / split).get(ALL, []) for split in splits}
+        if (bare := next((split for split, paths in found.items() if not paths), None)) is not None:
+            raise InputError("no data files", expected="at least one", path=folder / bare)
+        return {split_of(split, folder): paths for split, paths in found.items()}
     if (folder / "state.json").is_file():
-        listed = [str(file["filename"]) for file in _json(folder / "state.json").get("_data_files", [])]
-        return {ALL: [folder / name for name in listed]}
+        file = folder / "state.json"
+        listed = _json(file).get("_data_files", [])
+        if isinstance(listed, list):
+            listed = [one.get("filename") if isinstance(one, dict) else one for one in listed]
+        return {ALL: [folder / name for name in _names(listed, file)]}
     shards: dict[str, list[Path]] = {}
     for path in sorted([*folder.glob("*.parquet"), *folder.glob("data/*.parquet")]):
         match = _SHARD.fullmatch(path.name)
@@ -56,10 +63,10 @@ def huggingface_files(folder: Path) -> dict[str, list[Path]]:
 
 def read_shards(paths: Sequence[Path], options: ReadOptions) -> FileColumns:
     """The rows of files that together are one split."""
-    if not paths:
-        raise InputError("no data files", expected="at least one")
     info = paths[0].parent / "dataset_info.json"
     features = _json(info).get("features") or {} if info.is_file() else {}
+    if not isinstance(features, dict):
+        raise InputError(quoted(features), expected="features by name, as `datasets` writes them", path=info)
     tables = [_parquet_table(path) if path.suffix == ".parquet" else _arrow_table(path) for path in paths]
     return columns_of_tables(tables, paths[0] if len(paths) == 1 else paths[0].parent, options, features)
 
@@ -68,10 +75,17 @@ def columns_of_tables(
     tables: list[pa.Table], path: Path, options: ReadOptions, features: Mapping[str, Any]
 ) -> FileColumns:
     """The rows of tables that together are one; `features` are those of `datasets`, as JSON."""
-    table = pa.concat_tables(tables)
+    try:
+        table = pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"files that do not fit ({error})", expected="the same columns", path=path
+        ) from error
     fields = fields_of(table.column_names, options, path)
     table = checked_table(table.select([name for name in table.column_names if name in fields.names()]), path)
     names = _class_names({**_features(table), **features}.get(fields.labels))
+    if names is not None and not _are_strings(names):
+        raise InputError(quoted(names), expected="names of classes", path=path)
     if names:
         place = table.column_names.index(fields.labels)
         table = table.set_column(place, fields.labels, _named(whole(table[fields.labels]), names, path))
@@ -86,7 +100,7 @@ def _arrow_table(path: Path) -> pa.Table:
             raise empty_file(path)
         is_file = bytes(data[: len(_FILE_MARK)]) == _FILE_MARK
         return pa.ipc.open_file(data).read_all() if is_file else pa.ipc.open_stream(data).read_all()
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:  # what cannot be decompressed is an OSError
         raise InputError(f"no Arrow data ({error})", expected="an Arrow file", path=path) from error
 
 
@@ -104,11 +118,22 @@ def _parquet_table(path: Path) -> pa.Table:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot be read: {error}", expected="JSON of `datasets`", path=path) from error
     if not isinstance(content, dict):
         raise InputError(quoted(content), expected="an object, as `datasets` writes it", path=path)
     return content
+
+
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _names(value: Any, path: Path) -> list[str]:
+    """Names that `datasets` lists in a file; none may lead out of its folder."""
+    if not _are_strings(value) or not value or any(name in ("", "..") or "/" in name for name in value):
+        raise InputError(quoted(value), expected="a list of names, as `datasets` writes it", path=path)
+    return list(value)
 
 
 def split_of(name: str, folder: Path | None = None) -> str:
@@ -123,12 +148,12 @@ def _features(table: pa.Table) -> dict[str, Any]:
     raw = (table.schema.metadata or {}).get(b"huggingface")
     try:
         features = json.loads(raw)["info"]["features"] if raw else {}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}
     return features if isinstance(features, dict) else {}
 
 
-def _class_names(feature: Any) -> list[str] | None:
+def _class_names(feature: Any) -> Any:
     """The names of a `ClassLabel`, or of a list of them."""
     if isinstance(feature, list) and len(feature) == 1:
         return _class_names(feature[0])
@@ -143,6 +168,8 @@ def _named(column: pa.Array, names: list[str], path: Path) -> pa.Array:
     """A column of numbers, or of lists of them, with the name of each instead; -1 stands for none."""
     is_list = types.is_list(column.type) or types.is_large_list(column.type)
     values = column.flatten() if is_list else column
+    if not types.is_integer(values.type):
+        raise InputError(f"classes of type {values.type}", expected="a ClassLabel: numbers", path=path)
     known = pa.array([*names, None], pa.large_string())
     places = pc.if_else(pc.equal(values, -1), len(names), values)
     top = pc.max(places).as_py()

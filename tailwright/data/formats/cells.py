@@ -47,7 +47,7 @@ URIS = r"\s*<[^<>\s]+>(\s+<[^<>\s]+>)*\s*"
 _ALL_URIS = rf"^({URIS}|\s*)$"
 # A list as Python prints it, with commas or, from NumPy, with spaces between its items.
 _ITEM = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|0|-?[1-9][0-9]*""")
-_PRINTED = re.compile(rf"\[\s*(?:(?:{_ITEM.pattern})(?:\s*,\s*|\s+|(?=\s*\])))*\s*\]")
+_BETWEEN = re.compile(r"\s*,?\s*")
 _INTEGERS = rf"^\s*({CANONICAL_INTEGER}(\s+{CANONICAL_INTEGER})*)?\s*$"
 
 
@@ -149,9 +149,29 @@ def listed(cell: str) -> list[Reference] | None:
     >>> listed("['red', 'blue']"), listed("['a' 'b']"), listed("[1 2]"), listed("['a', ...]")
     (['red', 'blue'], ['a', 'b'], [1, 2], None)
     """
-    if _PRINTED.fullmatch(cell.strip()) is None:
+    cell = cell.strip()
+    if not (cell.startswith("[") and cell.endswith("]")):
         return None
-    return [ast.literal_eval(match[0]) for match in _ITEM.finditer(cell)]
+    # Item by item: one expression for all of them would go back and forth over a long run of spaces.
+    items, end = list[Reference](), len(cell) - 1
+    place = len(cell) - len(cell[1:].lstrip())
+    while place < end:
+        item = _ITEM.match(cell, place)
+        place = 0 if item is None else _after(cell, item.end())
+        if item is None or (place == item.end() and place < end):  # no item, or nothing between two
+            return None
+        try:
+            items.append(ast.literal_eval(item[0]))
+            str(items[-1]).encode()
+        except (SyntaxError, ValueError):  # an escape that Python does not know, half of a character
+            return None
+    return items
+
+
+def _after(cell: str, place: int) -> int:
+    """The place behind what stands between two items."""
+    between = _BETWEEN.match(cell, place)
+    return place if between is None else between.end()
 
 
 def looks_like_json(cells: Cells) -> pa.BooleanArray:

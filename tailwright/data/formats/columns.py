@@ -18,8 +18,8 @@ from tailwright.errors import InputError
 Reference = int | str  # an integer is a label's id, a string its name or else its id
 Cells: TypeAlias = pa.LargeStringArray  # delimited text that is not split yet; an empty cell holds nothing
 
-# The only way to write an integer: "007" and "+7" are names.
-CANONICAL_INTEGER = "(0|-?[1-9][0-9]*)"
+# The only way to write an integer: "007" and "+7" are names, and so are more digits than Python would read.
+CANONICAL_INTEGER = "(0|-?[1-9][0-9]{0,999})"
 _INTEGER = re.compile(CANONICAL_INTEGER)
 
 

@@ -120,8 +120,12 @@ def _header(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[str
     first = next((text for _, text in numbered_lines(path) if text), None)
     if first is None:
         raise empty_file(path)
-    with cells_of_any_size():
-        headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
+    try:
+        with cells_of_any_size():
+            headers = {mark: next(csv.reader([first], delimiter=mark)) for mark in _marks(path)}
+    except csv.Error as error:  # a carriage return in the middle, whatever the separator
+        problem = f"a first line that is no record ({error})"
+        raise InputError(problem, expected="cells, none with a bare line break", path=path, line=1) from error
     fitting = (mark for mark, header in headers.items() if is_header(header))
     mark = next(fitting, max(headers, key=lambda mark: len(headers[mark])))
     return mark, headers[mark]

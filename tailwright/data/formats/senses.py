@@ -21,6 +21,7 @@ LABELS = (
     *("subject_labels", "tag", "category", "subject", "keyword", "topic", "class"),
 )
 IDS = ("id", "row_id", "uid", "uuid", "doc_id", "document_id", "item_id")
+_MOST_COMPARED, _MOST_SHOWN = 1000, 500  # names; characters of them in an error
 NONE = "none"  # for an id or a weight that is not to be taken
 _EXPECTED = (
     "a text (text, title, description, ...) and its labels (labels, tags, categories, ...), "
@@ -49,7 +50,7 @@ def fields_of(
     weight = asked.get(options.weight) or _first(free, (str(known.weight),)) or known.weight
     key = asked.get(options.id) or (None if options.id == NONE else _first(free, IDS))
     if not texts or (options.labelled and not labels):
-        shown = ", ".join(name or "(no name)" for name in names) or "of other names"
+        shown = _shown(names) or "of other names"
         raise InputError(f"the columns {shown}", expected=_EXPECTED, path=path, line=line)
     weight = None if options.weight == NONE else weight
     fields = Fields(texts, labels or known.labels, known.relevance, weight, key, tuple(named[1:]))
@@ -76,10 +77,20 @@ def _asked(names: Sequence[str], wish: str, path: Path, line: int | None) -> str
     alike = [name for name in names if _plain(name) == _plain(wish)]
     if wish in names or len(alike) == 1:
         return wish if wish in names else alike[0]
-    near = difflib.get_close_matches(wish, names, n=1)
+    near = difflib.get_close_matches(wish, names[:_MOST_COMPARED], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    shown = ", ".join(name or "(no name)" for name in names)
-    raise InputError(f"no column {quoted(wish)}", expected=f"one of {shown}{hint}", path=path, line=line)
+    expected = f"one of {_shown(names)}{hint}"
+    raise InputError(f"no column {quoted(wish)}", expected=expected, path=path, line=line)
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The names as an error lists them: a file of one long line has millions.
+
+    >>> _shown(["text", "", "x" * 1000])[:20], len(_shown(["x" * 1000]))
+    ('text, (no name), xxx', 500)
+    """
+    shown = ", ".join(name or "(no name)" for name in names[:_MOST_COMPARED])
+    return shown if len(shown) <= _MOST_SHOWN else shown[: _MOST_SHOWN - 1] + "…"
 
 
 def _texts(names: Sequence[str]) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def read_label_matrix(path: Path) -> sparse.csr_array:
 
 def _header(header: bytes, path: Path) -> tuple[int, int]:
     numbers = header.split()
-    if not all(number.isdigit() for number in numbers) or len(numbers) not in (2, 3):
+    if not all(number.isdigit() and len(number) < 19 for number in numbers) or len(numbers) not in (2, 3):
         problem = f"the header {quoted(header.decode(errors='replace').strip())}"
         raise InputError(problem, expected="two numbers: rows labels", path=path, line=1)
     if len(numbers) == 3:
@@ -157,13 +157,14 @@ def _matrix_carefully(path: Path, rows: int, labels: int) -> sparse.csr_array:
     for line, text in numbered_lines(path):
         if line == 1:
             continue
-        check = Values(path, line)
+        check, of_line = Values(path, line), set[int]()
         for token in text.split():
             label, value = _pair(token, check)
             if label >= labels:
                 raise check.error(f"label id {label}", f"an id in 0..{labels - 1}, as the header says")
-            if label in indices[offsets[-1] :]:
+            if label in of_line:
                 raise check.twice(label)
+            of_line.add(label)
             indices.append(label)
             values.append(value)
         offsets.append(len(indices))
@@ -190,7 +191,7 @@ def read_filter_pairs(path: Path, rows: int, labels: int) -> sparse.csr_array:
         tokens = text.split()
         if not tokens:
             continue
-        if len(tokens) != 2 or not all(token.isdecimal() for token in tokens):
+        if len(tokens) != 2 or not all(token.isdecimal() and len(token) < 19 for token in tokens):
             raise InputError(quoted(text), expected="two numbers: row label", path=path, line=line)
         row, label = int(tokens[0]), int(tokens[1])
         if row >= rows or label >= labels:

@@ -69,8 +69,7 @@ class Astec(Model):
         described = int(np.count_nonzero(corpus.labels.counts))
         clusters = cluster_count(described, settings.clusters.count, settings.clusters.labels_each)
         need = memory_need(rows.matrix, rows.targets, clusters, settings)
-        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-        need.require("a smaller width (--set width=100) or a higher --set min_count needs less")
+        need.announce(work, "a smaller width (--set width=100) or a higher --set min_count needs less")
         between, networks, phases = Intermediates(work), nn.ModuleDict(), []
         for number in range(settings.learners):
             name, own_seed = f"learner-{number + 1}", learner_seed(seed, number)

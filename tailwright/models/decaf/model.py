@@ -38,8 +38,7 @@ class Decaf(BeamModel):
         described = int(np.count_nonzero(self.described(rows)))
         count = cluster_count(described, settings.clusters.count, settings.clusters.labels_each)
         need = memory_need(rows.matrix, rows.targets, count, settings)
-        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-        need.require("a smaller width (--set width=100) or a higher --set min_count needs less")
+        need.announce(work, "a smaller width (--set width=100) or a higher --set min_count needs less")
         vectors = word_vectors(self.features.vocabulary, settings.width, settings.vectors, seed=seed)
         bare = bool((rows.label_matrix.sum(axis=1) == 0).any())
         dropout = settings.surrogate_dropout

@@ -52,8 +52,7 @@ class Eclare(BeamModel):
             labels = self._labels(corpus, rows, seed)
         count = labels.clusters
         need = memory_need(rows.matrix, rows.targets, count, settings)
-        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-        need.require("a smaller width (--set width=100) or a higher --set min_count needs less")
+        need.announce(work, "a smaller width (--set width=100) or a higher --set min_count needs less")
         vectors = word_vectors(self.features.vocabulary, settings.width, settings.vectors, seed=seed)
         bare = bool((rows.label_matrix.sum(axis=1) == 0).any())
         surrogate = EclareSurrogate(vectors, count, settings.dropout, seed, free=bare)

@@ -77,8 +77,7 @@ class TokenModel(Model):
             with work.phase("tokens"):
                 tokens = self.texts.tokens(corpus.train.texts)
             need = self.memory_need(tokens, corpus)
-            work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-            need.require("a smaller batch or micro_batch (--set micro_batch=4) needs less")
+            need.announce(work, "a smaller batch or micro_batch (--set micro_batch=4) needs less")
             self.network.to(device_of(self.device))
             run_phases(
                 ModuleNetwork(self.network),

@@ -71,8 +71,7 @@ class Twin(Model):
 
     def _check_memory(self, corpus: Corpus, bag_bytes: int, work: Workplace) -> None:
         need = memory_need(self.features.columns, corpus, bag_bytes, self.settings)
-        work.log("memory", expected_peak_mb=round(need.peak_mb(), 1))
-        need.require("a smaller width (--set width=128) or a higher --set min_count needs less")
+        need.announce(work, "a smaller width (--set width=128) or a higher --set min_count needs less")
 
     def _train(
         self,

@@ -1,0 +1,95 @@
+"""Commands in processes that may be killed or starved, forked from one that has imported everything.
+
+A new process would import torch first, which takes longer than most trials. The one that is forked from has
+computed nothing: threads of OpenMP do not outlive a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailwright.cli import run
+from tailwright.training.workplace import Workplace
+
+_A_BUG = ("(a bug; --debug", "Traceback (most recent call last)")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit code, below 0 the signal that ended it, and what stood on stderr."""
+
+    code: int
+    said: str
+
+    def problem(self, *allowed: int) -> str:
+        """What must not be; empty if it ended as allowed, and a refusal was a line for people."""
+        line = self.said.strip().rpartition("\n")[2][-300:]
+        if self.code < 0:
+            return f"ended by {signal.Signals(-self.code).name}: {line}"
+        if any(words in self.said for words in _A_BUG):
+            return f"a bug: {line}"
+        return "" if self.code in allowed else f"exit code {self.code}: {line}"
+
+
+class Command:
+    """A command of `tailwright` in a process group of its own, started at once."""
+
+    def __init__(
+        self, words: Sequence[str], said: Path, limits: Callable[[], None] = lambda: None, **environment: str
+    ) -> None:
+        self._said = said
+        self.pid = os.fork()
+        if not self.pid:
+            os._exit(_run(words, said, limits, environment))
+
+    def kill(self) -> None:
+        """End it and all that it has started, as a power cut would."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):  # over already, or not a group yet
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> Ended:
+        """How it ended."""
+        _, status = os.waitpid(self.pid, 0)
+        said = self._said.read_text(encoding="utf-8", errors="replace") if self._said.exists() else ""
+        return Ended(os.waitstatus_to_exitcode(status), said)
+
+    def wait_for(self, seconds: float) -> Ended | None:
+        """How it ended within that time; None if it had to be killed."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return self.wait()
+            time.sleep(0.002)
+        self.kill()
+        self.wait()
+        return None
+
+
+def _run(words: Sequence[str], said: Path, limits: Callable[[], None], environment: dict[str, str]) -> int:
+    """In the forked process: the command, its output in a file."""
+    try:
+        os.setsid()
+        os.environ.update(environment)
+        file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number, to in ((0, nowhere), (1, nowhere), (2, file)):
+            os.dup2(to, number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+        # A checkpoint at every step: tiny trainings are over before the first one is due.
+        (Workplace.__init__.__kwdefaults__ or {})["checkpoint_seconds"] = 0.0
+        limits()
+        code = run(list(words))
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stderr.flush()
+    return code
