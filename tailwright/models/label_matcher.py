@@ -47,7 +47,6 @@ class LabelMatcher(Model):
         if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
         self._announce_memory(corpus, work)
-        self._announce_memory(corpus, work)
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
         self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())
 
