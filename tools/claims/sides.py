@@ -73,7 +73,7 @@ def matches(cell: Cell, side: Side) -> bool:
     if cell.augment != side.methods or (side.model and cell.model != side.model):
         return False
     if side.model and not side.methods:
-        kind = models.get(cell.model).Settings
+        kind = models.settings(cell.model)
         return settings_from(kind, {**cell.settings, **side.settings}) == settings_from(kind, cell.settings)
     for method in side.methods:
         kind = augmenters.get(method).Settings
