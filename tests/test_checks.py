@@ -24,6 +24,7 @@ from tailwright.models.popularity import Popularity
 from tailwright.runs import augment
 from tailwright.streams import stream
 from tailwright.training.batches import BatchDrawer
+from tailwright.training.workplace import Workplace
 
 # Networks over tokens are checked with settings for so few rows, each in its own test file.
 OF_TOKENS = {"attentionxml", "la-roberta", "lightxml", "roberta", "xml-cnn"}
@@ -300,7 +301,7 @@ class ReadsWeightlessRows(LabelMatcher):
     """Takes the words of all rows, whatever they weigh."""
 
     def fit(self, corpus, *, seed=0, work=None):
-        self.learn(corpus, seed=seed, work=work)
+        self.learn(corpus, seed=seed, work=work or Workplace())
 
 
 class NoMask(Popularity):
