@@ -64,7 +64,7 @@ class Folders:
                 (copy / damage.name).write_bytes(damage.content)
             else:
                 do(damage, copy)
-            return _asked(copy, done, undamaged(run) if kind == 0 else None)
+            return asked(copy, done, undamaged(run) if kind == 0 else None)
         finally:
             for changed in (damage.name, "manifest.json"):
                 shutil.copyfile(run / changed, copy / changed)
@@ -93,8 +93,11 @@ def undamaged(run: Path) -> TopK:
     return tw.load(run).top(TEXTS, 5)
 
 
-def _asked(folder: Path, done: str, expected: TopK | None) -> Outcome:
-    """What came of loading the folder and asking the run."""
+def asked(folder: Path, done: str, expected: TopK | None) -> Outcome:
+    """What came of loading the folder and asking the run; with a problem if it is neither refused nor good.
+
+    Good are the `expected` predictions, or, without any, finite scores of known labels.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
