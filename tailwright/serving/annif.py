@@ -69,12 +69,14 @@ class Annif:
         return JSONResponse(_project(self._service.host(request.path_params["model"])))
 
     async def suggest(self, request: Request) -> JSONResponse:
+        self._service.expect_room(request.path_params["model"])
         form = await form_body(request, SuggestForm, self._service.settings.limits)
         (labels,) = await self._labels(request, [form.text], form)
         return JSONResponse({"results": _results(labels)})
 
     async def suggest_batch(self, request: Request) -> JSONResponse:
         asked = query_of(request, SuggestQuery)
+        self._service.expect_room(request.path_params["model"])
         body = await json_body(request, Documents, self._service.settings.limits)
         found = await self._labels(request, [document.text for document in body.documents], asked)
         return JSONResponse(

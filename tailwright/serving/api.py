@@ -40,6 +40,7 @@ class Api:
         ]
 
     async def predict(self, request: Request) -> JSONResponse:
+        self._service.expect_room()
         body, note = await json_body(request, PredictBody, self._limits), Note.of(request)
         texts = [body.text] if body.text is not None else body.texts or []
         note.texts = texts

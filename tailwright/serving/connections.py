@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import signal
 import socket
+import struct
+import sys
+import termios
 import threading
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Iterator
@@ -26,9 +30,13 @@ from tailwright.serving.settings import ServerSettings
 
 _MOST_HEADER_BYTES = 64 << 10
 _BACKLOG = 2048
-# Between "not ready" and the end of accepting: time for connections in the backlog, and for answers that tell
-# clients to close theirs.
+# Between "not ready" and the end of accepting: time for balancers to notice, and for answers that tell clients
+# to close their connections. Connections that were just opened have as long for their request.
 DRAIN_SECONDS = 0.5
+_LOOK_EVERY = 0.01  # seconds
+# How long a thread may keep Python to itself. With the usual 5 ms, the thread that predicts waits so long for
+# the event loop whenever it comes back from a kernel.
+_SWITCH_SECONDS = 0.0005
 
 
 class Connection(HttpToolsProtocol):
@@ -79,6 +87,25 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(RequestError("bad_request", "found bytes that are no HTTP request, expected HTTP/1.1"))
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has come yet."""
+        return self.cycle is None and not self._header_bytes and not self._unread()
+
+    def shutdown(self) -> None:
+        """Close an idle connection; a request that has begun to come is answered first, which closes it."""
+        begun = self._headers_due is not None and (self._header_bytes or self.cycle is not None)
+        if not begun and not self._unread():
+            super().shutdown()
+
+    def _unread(self) -> int:
+        """Bytes that came and that the event loop has not read."""
+        if self.transport.is_closing():
+            return 0
+        sock = self.transport.get_extra_info("socket")
+        count: int = struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.FIONREAD, bytes(4)))[0]
+        return count
 
     def _expect_headers(self) -> None:
         self._header_bytes = 0
@@ -154,8 +181,30 @@ class Server(uvicorn.Server):
             task.cancel()
         if self.failure is None:
             await asyncio.sleep(DRAIN_SECONDS)
+            await self._accept_the_last(sockets or [])
         await super().shutdown(sockets)
         self.service.close()
+
+    async def _accept_the_last(self, sockets: list[socket.socket]) -> None:
+        """Stop listening, and give connections time for their request that the kernel took for us."""
+        last = [client for sock in sockets for client in waiting_connections(sock)]
+        for server in self.servers:
+            server.close()
+        loop = asyncio.get_running_loop()
+        for client in last:
+            await loop.connect_accepted_socket(self._connection, client)
+        until = loop.time() + DRAIN_SECONDS
+        while loop.time() < until and any(
+            connection.is_new for connection in cast(set[Connection], self.server_state.connections)
+        ):
+            await asyncio.sleep(_LOOK_EVERY)
+
+    def _connection(self) -> Connection:
+        made: Any = self.config.http_protocol_class
+        connection: Connection = made(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return connection
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -189,6 +238,16 @@ class Server(uvicorn.Server):
             self._reloader.wake()
 
 
+def waiting_connections(sock: socket.socket) -> Iterator[socket.socket]:
+    """Connections that a listening socket has not handed out yet."""
+    sock.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            client, _ = sock.accept()
+            client.setblocking(False)
+            yield client
+
+
 def server_of(settings: ServerSettings, announce: Callable[[], None] = lambda: None) -> Server:
     """A server that is not started yet; `announce` is called when it is ready."""
     service = Service(settings)
@@ -212,6 +271,7 @@ def serve(server: Server, sock: socket.socket) -> None:
     """Serve in this process until a signal comes; a run that cannot be loaded raises its error."""
     log_as_json()
     show(False)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     uvloop.run(server.serve(sockets=[sock]))
     if server.failure is not None:
         raise server.failure

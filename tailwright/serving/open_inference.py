@@ -128,6 +128,7 @@ class OpenInference:
 
     async def infer(self, request: Request) -> JSONResponse:
         note, limits = Note.of(request), self._service.settings.limits
+        self._service.expect_room(request.path_params["model"])
         body = await json_body(request, InferBody, limits)
         host = self._service.host(request.path_params["model"])  # a run may be replaced while a body comes
         note.texts = texts = body.inputs[0].texts

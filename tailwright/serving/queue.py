@@ -63,16 +63,25 @@ class WorkQueue(Generic[Item, Result]):
         entry = _Waiting(item, size, future)
         with self._changed:
             if self._size and self._size + size > self._most_waiting:
-                raise RequestError(
-                    "too_many_requests",
-                    f"found {self._size} texts waiting, expected at most {self._most_waiting}",
-                    {"Retry-After": str(self.seconds_to_wait())},
-                )
+                raise self.problem()
             self._items.append(entry)
             self._grow(size)
             self._changed.notify()
         future.add_done_callback(lambda done: self._drop(entry) if done.cancelled() else None)
         return future
+
+    @property
+    def is_full(self) -> bool:
+        """Whether not even the smallest item has room."""
+        return self._size >= self._most_waiting
+
+    def problem(self) -> RequestError:
+        """What an item without room is told."""
+        return RequestError(
+            "too_many_requests",
+            f"found {self._size} texts waiting, expected at most {self._most_waiting}",
+            {"Retry-After": str(self.seconds_to_wait())},
+        )
 
     def seconds_to_wait(self) -> int:
         """How long all that waits will take at the rate measured so far, in whole seconds from 1."""

@@ -85,6 +85,16 @@ class Service:
         note.batch = answer.batch
         return answer
 
+    def expect_room(self, name: str | None = None) -> None:
+        """`RequestError` if a run's queue is full, by default those of all; called before a body is read.
+
+        So under a storm of requests the time goes into answers, not into bodies that get none.
+        """
+        hosts = list(self.hosts.values()) if name is None else [self.host(name)]
+        if hosts and all(host.queue.is_full for host in hosts):
+            self.metrics.rejected.labels(hosts[0].name).inc()
+            raise hosts[0].queue.problem()
+
     async def slowly(self, note: Note, host: Hosted, work: Callable[[], Any], size: int) -> Any:
         """What `work` gives, in the thread for slow work."""
         return await self._put(note, host, self._slow, work, size)

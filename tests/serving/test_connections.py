@@ -14,7 +14,7 @@ from asking_server import PATIENCE, answer_of, connected, listening_server, pred
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
-from tailwright.serving import hosted
+from tailwright.serving import connections, hosted
 from tailwright.serving.settings import Limits
 
 REQUEST = predict_bytes({"text": "apple", "k": 1})
@@ -148,6 +148,41 @@ def test_a_full_queue_answers_429_at_once_and_the_end_answers_all_that_were_acce
     assert model.batches == [1, 2]
     with pytest.raises(ConnectionRefusedError):
         connected(port)
+
+
+def test_requests_that_come_as_the_server_stops_listening_are_answered(matcher_folder, monkeypatch):
+    clients, waiting = [], connections.waiting_connections
+
+    def at_the_last_moment(sock):
+        kept.sendall(REQUEST)
+        clients.extend(connected(port, sent) for sent in (REQUEST, REQUEST[:20], b""))
+        return waiting(sock)
+
+    monkeypatch.setattr(connections, "waiting_connections", at_the_last_moment)
+    with listening_server(settings_of(matcher_folder)) as (server, port), connected(port, REQUEST) as kept:
+        assert answer_of(kept)[0] == 200
+        server.stop()
+        until(lambda: len(clients) == 3)
+        clients[1].sendall(REQUEST[20:])
+        clients[2].sendall(REQUEST)
+        answers = [answer_of(sock) for sock in (kept, *clients)]
+        assert [(status, headers["connection"]) for status, headers, _ in answers] == 4 * [(200, "close")]
+        for sock in clients:
+            sock.close()
+
+
+def test_a_full_queue_is_told_before_the_body_has_come(matcher_folder, monkeypatch):
+    with listening_server(settings_of(matcher_folder, limits=Limits(queue=1))) as (server, port):
+        model = Blocked(monkeypatch)
+        with connected(port, REQUEST) as first:
+            until(lambda: model.batches)
+            with connected(port, REQUEST) as second:
+                until(lambda: server.service.hosts["matcher"].queue.is_full)
+                for path in ("/v1/predict", "/v2/models/matcher/infer", "/annif/v1/projects/matcher/suggest"):
+                    asked = predict_bytes(b"{", "Content-Length: 9").replace(b"/v1/predict", path.encode())
+                    assert one_answer(port, asked)[0] == 429
+                model.may.set()
+                assert [answer_of(sock)[0] for sock in (first, second)] == [200, 200]
 
 
 def test_explanations_do_not_hold_predictions_up(matcher_folder, monkeypatch):
