@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 EXACT_POINTS = 200_000
-QUERIES_A_BLOCK, POINTS_A_BLOCK = 256, 65_536  # of a matrix product
+QUERIES_A_BLOCK, POINTS_A_BLOCK = 64, 65_536  # of a matrix product: 16 MB of scores at most
 QUERIES_OF_A_GRAPH = 4096  # asked at once
 
 

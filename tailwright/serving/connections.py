@@ -30,8 +30,8 @@ from tailwright.serving.settings import ServerSettings
 
 _MOST_HEADER_BYTES = 64 << 10
 _BACKLOG = 2048
-# Between "not ready" and the end of accepting: time for balancers to notice, and for answers that tell clients
-# to close their connections. Connections that were just opened have as long for their request.
+# Between "not ready" and the end of accepting: time for balancers to notice, and for answers that tell
+# clients to close their connections. Connections that were just opened have as long for their request.
 DRAIN_SECONDS = 0.5
 _LOOK_EVERY = 0.01  # seconds
 # How long a thread may keep Python to itself. With the usual 5 ms, the thread that predicts waits so long for
