@@ -1,4 +1,4 @@
-"""Ours beside omikuji, napkinXC and LibMultiLabel: same split, same threads, one run.
+"""Ours beside omikuji, PECOS, napkinXC, LibMultiLabel and TF-IDF matching: same split, threads, one run.
 
 usage: peers.py [--datasets NAME,...] [--systems NAME,...] [--threads N] [--out FILE.jsonl]
 
@@ -30,12 +30,28 @@ from tailwright.data.text.tfidf import TfIdf
 from tailwright.evaluation import metrics_at_k
 from tailwright.labels import PROPENSITY_PRESETS
 
-DATASETS = ("winapi-seealso", "tibkat-keywords-titles", "yso-finna-en")
-ENVIRONMENTS = {
-    "omikuji-parabel": ("omikuji", "omikuji", "numpy"),
-    "omikuji-bonsai": ("omikuji", "omikuji", "numpy"),
-    "napkinxc-plt": ("napkinxc", "napkinxc==0.7.2"),
-    "libmultilabel-tree": ("libmultilabel", "libmultilabel", "torch==2.13.0"),
+DATASETS = (
+    "winapi-seealso",
+    "tibkat-keywords-titles",
+    "yso-finna-en",
+    "cve-libraries",
+    "reuters21578-all",
+    "cooking-se",
+    "tibkat-gnd-en",
+    "wikispeedia-links",
+)
+_OMIKUJI = {"name": "omikuji", "packages": ("omikuji==0.5.2", "numpy==2.4.6")}
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
+    "omikuji-parabel": _OMIKUJI,
+    "omikuji-bonsai": _OMIKUJI,
+    # Its wheel asks for torch and transformers, which its linear models do not need.
+    "pecos-xlinear": {
+        "name": "pecos",
+        "packages": ("numpy==1.26.4", "scipy==1.13.1", "scikit-learn==1.5.2", "psutil==7.2.2"),
+        "alone": ("libpecos==1.2.8",),
+    },
+    "napkinxc-plt": {"name": "napkinxc", "packages": ("napkinxc==0.7.2",)},
+    "libmultilabel-tree": {"name": "libmultilabel", "packages": ("libmultilabel==0.10.0", "torch==2.13.0")},
 }
 OURS = {
     "tailwright (defaults)": [],
@@ -44,6 +60,7 @@ OURS = {
         *("--model", "linear", "--augment", "gandalf", "--set", "gandalf.soft=false"),
     ],
     "tailwright twin": ["--model", "twin", "--augment", "none"],
+    "TF-IDF matching of label texts": ["--model", "label-matcher", "--augment", "none"],
 }
 KS = (1, 3, 5)
 
@@ -90,7 +107,10 @@ def scored(corpus: tw.Corpus, top: np.ndarray) -> dict[str, float]:
 def run_peer(name: str, corpus: tw.Corpus, folder: Path, threads: int) -> dict[str, Any]:
     test = corpus.splits()["test"]
     width = max(KS) + int(np.diff(test.excluded.indptr).max(initial=0))
-    python = common.peer_python(*ENVIRONMENTS[name])
+    environment = ENVIRONMENTS[name]
+    python = common.peer_python(
+        environment["name"], *environment["packages"], alone=environment.get("alone", ())
+    )
     script = Path(__file__).parent / "peers" / "linear_peers.py"
     command = [python, script, name, folder, str(width), str(threads)]
     # Some draw a progress bar of megabytes.

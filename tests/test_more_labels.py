@@ -21,7 +21,7 @@ from tailwright.errors import InputError
 from tailwright.models.twin.network import TwinVectors
 from tailwright.runs.unfinished import LOG
 
-QUICK = {"fewest": 10, "twin": {"width": 32, "epochs": 2, "batch": 32, "negatives": 4}}
+QUICK = {"fewest": 10, "held_out": 0.05, "twin": {"width": 32, "epochs": 2, "batch": 32, "negatives": 4}}
 NEW = LabelSpace(["s", "k"], ["submarine", "kettle"], ["submarine cables", "copper kettles"])
 
 
@@ -125,7 +125,7 @@ def test_a_model_that_cannot_add_labels_names_those_that_can():
         tw.train(tiny_corpus(rows=30), "linear", settings={"trees": 1}).with_labels(NEW)
     assert str(caught.value) == (
         "linear cannot rank a label that it was not trained on, expected a model that finds labels by their "
-        "texts (label-matcher, linear+twin, twin), or a fusion with one"
+        "texts (label-matcher, linear+twin, linear+twin+label-matcher, twin), or a fusion with one"
     )
 
 

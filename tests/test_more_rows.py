@@ -34,7 +34,7 @@ SETTINGS = {
     "label-matcher": {},
     "linear": {"trees": 1},
     "twin": TWIN,
-    "linear+twin": {"fewest": 4, "twin": TWIN},
+    "linear+twin": {"fewest": 4, "few_rows": 0, "held_out": 0.05, "twin": TWIN},
 }
 NEW_ROWS = ["steam kettle of copper", "old kettle", "kettle apple", "copper kettle red"] * 3
 
@@ -171,6 +171,22 @@ def test_rows_that_were_held_out_stay_so_and_new_ones_join_them(place):
     assert len(more) == 2 * len(held)
 
 
+def test_of_rows_that_all_parts_know_none_is_held_out_later(place):
+    fitted = tw.train(
+        tw.read(place / "data"), "linear+label-matcher", settings={"fewest": 4, "held_out": 0.2}
+    )
+    going = LaterTraining.of(tw.load(place / "linear+twin"), tw.read(place / "more"))
+    model = fitted.model
+    assert model.seen == going.starts[-1]
+    _, held = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, (*going.starts, 102))
+    assert held.origin.rows.min() >= model.seen
+    # Too few new rows to learn from: the combination stays.
+    later = type(model)(replace(model.settings, fewest=50))
+    later.fit_more(model, LaterRows(going.corpus, going.starts))
+    assert later.combination is model.combination
+    assert later.seen == model.seen
+
+
 @pytest.mark.parametrize("model", ["linear", "twin"])
 def test_a_killed_continuation_goes_on_to_the_same(place, tmp_path, monkeypatch, model):
     before, more = tw.load(place / model), tw.read(place / "more")
@@ -251,7 +267,7 @@ def test_a_model_that_cannot_go_on_names_those_that_can(monkeypatch, place):
         tw.continued(fitted, tw.read(place / "more"))
     assert str(caught.value) == (
         "popularity cannot go on learning from more rows, expected a run of label-matcher, linear, "
-        "linear+twin, twin, or training anew on all rows"
+        "linear+twin, linear+twin+label-matcher, twin, or training anew on all rows"
     )
 
 

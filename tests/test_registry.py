@@ -28,7 +28,9 @@ def test_a_near_miss_is_suggested():
 
 
 def test_a_far_miss_lists_what_there_is():
-    with pytest.raises(InputError, match=r"there are: .*linear, linear\+twin, popularity, "):
+    with pytest.raises(
+        InputError, match=r"there are: .*linear, linear\+twin, linear\+twin\+label-matcher, popularity, "
+    ):
         models.get("qqqq")
     assert unknown("augmenter", "x", []) == "unknown augmenter 'x'; there are none"
 

@@ -194,11 +194,11 @@ def test_augment_refuses_a_method_that_makes_no_rows():
 def test_auto_says_what_it_chose_and_why():
     corpus = tiny_corpus()
     chosen = choose(corpus)
-    assert (chosen.model, chosen.augment) == ("linear+twin", ())
+    assert (chosen.model, chosen.augment) == ("linear+twin+label-matcher", ())
     assert chosen.reasons == (
-        "model linear+twin: 100% of the labels have a text",
-        "augmentation none, by rule: linear+twin needed none on our benchmarks; `tailwright advise PATH` "
-        "measures it on your rows",
+        "model linear+twin+label-matcher: 100% of the labels have a text",
+        "augmentation none, by rule: linear+twin+label-matcher takes label texts as rows itself where rows "
+        "are few; `tailwright advise PATH` measures it on your rows",
     )
     beside_linear = choose(corpus, "linear")
     assert (beside_linear.augment, beside_linear.augment_settings) == (

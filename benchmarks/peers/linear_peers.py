@@ -65,6 +65,29 @@ def napkinxc(folder: Path, width: int, threads: int) -> dict[str, float]:
     return {"train_seconds": trained, "predict_seconds": predicted}
 
 
+def pecos(folder: Path, width: int, threads: int) -> dict[str, float]:
+    from pecos.xmc import Indexer, LabelEmbeddingFactory
+    from pecos.xmc.xlinear.model import XLinearModel
+    from scipy import sparse
+
+    train, labels, test = (matrix(sparse.csr_matrix, folder, name) for name in ("train", "labels", "test"))
+    labels = labels.astype(np.float32)
+    start = time.perf_counter()
+    clusters = Indexer.gen(LabelEmbeddingFactory.create(labels, train), threads=threads)
+    model = XLinearModel.train(train, labels, C=clusters, threads=threads)
+    trained = time.perf_counter() - start
+    start = time.perf_counter()
+    found = model.predict(test, only_topk=width, threads=threads)
+    predicted = time.perf_counter() - start
+    ranked = []
+    for first, end in zip(found.indptr, found.indptr[1:], strict=False):
+        order = np.argsort(-found.data[first:end], kind="stable")
+        ranked.append(found.indices[first:end][order].tolist())
+    save_lists(folder, ranked, width)
+    model.save(str(folder / "model"))
+    return {"train_seconds": trained, "predict_seconds": predicted}
+
+
 def libmultilabel(folder: Path, width: int, threads: int) -> dict[str, float]:
     import libmultilabel.linear as peer
     from scipy import sparse
@@ -91,6 +114,7 @@ def libmultilabel(folder: Path, width: int, threads: int) -> dict[str, float]:
 PEERS = {
     "omikuji-parabel": lambda *a: omikuji(*a, bonsai=False),
     "omikuji-bonsai": lambda *a: omikuji(*a, bonsai=True),
+    "pecos-xlinear": pecos,
     "napkinxc-plt": napkinxc,
     "libmultilabel-tree": libmultilabel,
 }

@@ -95,17 +95,18 @@ class LaterRows:
 
     The old rows are there too for a model that needs them. An original row says by its origin when it came:
     those numbered from the last of `starts` on are new, the starts before are of rows that came between. What
-    augmentations made is new.
+    augmentations made is new, except for rows that are `known` from before.
     """
 
     corpus: Corpus
     starts: tuple[int, ...]
+    known: np.ndarray | None = None  # (training rows,) bool
 
     def is_new(self) -> np.ndarray:
         """(training rows,) bool."""
         origin = self.corpus.train.origin
         new: np.ndarray = ~origin.is_original() | (origin.rows >= self.starts[-1])
-        return new
+        return new if self.known is None else new & ~self.known
 
     def new(self) -> Corpus:
         """The corpus of the new training rows."""
@@ -257,7 +258,7 @@ class Model(ABC):
 class ModelRegistry(Registry[type[Model]]):
     """Models by name, and fusions: `A+B` is a model for any models A and B; the usual ones are listed."""
 
-    FUSIONS = ("linear+twin",)
+    FUSIONS = ("linear+twin", "linear+twin+label-matcher")
 
     def names(self) -> list[str]:
         return sorted({*super().names(), *self.FUSIONS})

@@ -1,9 +1,10 @@
 """What `auto` stands for: model and augmentation chosen from the data, with the reasons in words.
 
-The rules rest on `benchmarks/bench_choice.py` (held-out training rows, in docs/results): where labels have
-texts, `linear+twin` is ahead of either on frequent and on rare labels, and needed no augmentation there;
-`linear` needs no label texts, and gains from them as rows that are annotated with the label alone. Another
-corpus may differ, so what is said of a rule names the command that measures.
+The rules rest on held-out training rows of eight corpora (docs/results/default.md). Where labels have texts,
+`linear+twin+label-matcher` is ahead of each of its parts on frequent and on rare labels; it takes label texts
+as rows itself, where rows are so few that this pays. `linear` needs no label texts, and gains from them as
+rows that are annotated with the label alone. Another corpus may differ, so what is said of a rule names the
+command that measures.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tailwright.errors import InputError
 
 # Below this share of labels with text, a model that reads label texts knows too few of them.
 ENOUGH_TEXTS = 0.5
+DEFAULT, WITHOUT_TEXTS = "linear+twin+label-matcher", "linear"
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,14 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
     with_text = float(np.mean(corpus.labels.has_text)) if len(corpus.labels) else 0.0
     share = f"{with_text:.0%} of the labels have a text"
     if model == "auto":
-        model = "linear+twin" if with_text >= ENOUGH_TEXTS else "linear"
+        model = DEFAULT if with_text >= ENOUGH_TEXTS else WITHOUT_TEXTS
         reasons.append(f"model {model}: {share}")
     settings: dict[str, dict[str, Any]] = {}
     if list(augment) == ["auto"]:
         augment = ()
         why = f"{model} needed none on our benchmarks"
+        if model == DEFAULT:
+            why = f"{model} takes label texts as rows itself where rows are few"
         if model == "linear" and with_text >= ENOUGH_TEXTS:
             augment, settings = ("gandalf",), {"gandalf": {"soft": False}}
             why = "label texts as rows, without soft annotations, help a model that does not read them"

@@ -153,11 +153,11 @@ def test_settings_of_parts_reach_them_by_the_command_line(tiny, tmp_path, capsys
     sets = ["--set", "linear.trees=2", "--set", "twin.width=64", "--set", "candidates=9", *small_twin]
     assert run(["train", str(tiny), "--out", str(tmp_path / "run"), *sets, "--json"]) == 0
     said = capsys.readouterr()
-    assert json.loads(said.out.splitlines()[-1])["model"] == "linear+twin"
-    assert "model linear+twin: 100% of the labels have a text" in said.err
+    assert json.loads(said.out.splitlines()[-1])["model"] == "linear+twin+label-matcher"
+    assert "model linear+twin+label-matcher: 100% of the labels have a text" in said.err
     model = tw.load(tmp_path / "run").model
     assert (model.settings.candidates, model.settings.linear.trees, model.settings.twin.width) == (9, 2, 64)
-    linear, twin = model.parts
+    linear, twin, _ = model.parts
     assert len(linear.forest.roots) == 2
     assert twin.vectors.labels.shape[1] == 64
 

@@ -66,7 +66,7 @@ class KnowsFrequent(Toy):
 
 
 class KnowsRare(Toy):
-    card = ModelCard("knows-rare", "x", ("texts",), scores="log-odds")
+    card = ModelCard("knows-rare", "x", ("texts", "targets"), scores="log-odds")
     known = (FREQUENT, LABELS)
 
 

@@ -2,8 +2,12 @@
 
 A share of the training rows is held out from the parts. For each of these rows every part names its best
 labels, and a small network (`combination`) learns from the rows' own labels how far to believe which part:
-by how sure it is, whether the others name the label too, and how frequent the label is. If the corpus has
-validation rows, those are used and nothing is held out.
+by how sure it is, whether the others name the label too, and how frequent the label is. Where rows are few,
+the parts then learn once more, from all rows. If the corpus has validation rows, those are used and nothing
+is held out.
+
+Where rows are few, a part may learn from every label's own text too, annotated with the label (Gandalf
+without soft annotations): `linear` does, which does not read these texts otherwise.
 
 docs/results/short-text.md has what other combinations gave.
 """
@@ -20,20 +24,28 @@ from tailwright.settings import Settings, setting, settings_from
 
 # Defaults of parts inside a fusion that differ from those of the models alone: parts make up for each other's
 # weaknesses, so much cheaper ones do.
-INSIDE: dict[str, dict[str, Any]] = {"linear": {"trees": 1}, "twin": {"width": 128}}
+INSIDE: dict[str, dict[str, Any]] = {
+    "linear": {"trees": 1, "label_rows_below": 10_000},
+    "twin": {"width": 128},
+}
 
 
 @dataclass(frozen=True)
 class FusionSettings(Settings):
     """What can be set of every fusion; settings of its parts nest under the parts' names."""
 
-    held_out: float = setting(0.05, "share of the rows that the combination learns from", above=0, below=1)
+    held_out: float = setting(0.15, "share of the rows that the combination learns from", above=0, below=1)
     most_held_out: int = setting(2000, "rows that are held out at most", least=1)
+    few_rows: int = setting(
+        20_000,
+        "with fewer training rows the parts learn twice: without held-out rows, then from all",
+        least=0,
+    )
     fewest: int = setting(50, "with fewer rows to learn from, all parts count alike", least=1)
     candidates: int = setting(25, "best labels that each part names for a text", least=1, most=10_000)
     hidden: int = setting(32, "hidden units of the combination", least=1, most=65_536)
     tail: float = setting(
-        0.0,
+        0.5,
         "a label's loss is multiplied by its inverse propensity to this power; 0: all alike",
         least=0,
         most=1,
@@ -67,12 +79,31 @@ def card_of(name: str) -> ModelCard:
     )
 
 
+def part_settings(name: str) -> type[Settings]:
+    """The settings of a model as a part: its own, and whether it gets label texts as rows."""
+    own, card = models.settings(name), models.card(name)
+    if "targets" not in card.reads:
+        return own
+    label_rows = setting(
+        0,
+        "with fewer training rows, the part learns from every label's text too, as a row with the label",
+        least=0,
+    )
+    return make_dataclass(
+        f"{own.__name__}OfPart",
+        [("label_rows_below", int, label_rows)],
+        bases=(own,),
+        frozen=True,
+        namespace={"__module__": __name__},
+    )
+
+
 @cache
 def settings_of(name: str) -> type[FusionSettings]:
     """The settings of the fusion `name`: those of every fusion, and those of its parts by their names."""
     fields = []
     for part in parts_of(name):
-        kind, field = models.settings(part), part.replace("-", "_")
+        kind, field = part_settings(part), part.replace("-", "_")
         default = settings_from(kind, INSIDE.get(field, {}))
         fields.append((field, kind, setting(default, f"settings of the part {field}")))
     return make_dataclass(

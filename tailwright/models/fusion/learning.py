@@ -27,7 +27,9 @@ from tailwright.training.named_arrays import Arrays
 from tailwright.training.threads import blas_threads
 
 STEPS, ROWS_A_STEP = 300, 256
-RATE, DECAY = 0.02, 1e-3
+RATE = 0.02
+# At each step the weights shrink by this times the rate; without it, few rows are learnt by heart.
+FEW_ROWS, DECAY_OF_FEW, DECAY = 1000, 1.0, 1e-3
 
 
 def learnt_combination(
@@ -56,7 +58,8 @@ def learnt_combination(
         "outer": np.zeros(hidden),
     }
     weights = {name: np.array(array, dtype=np.float32) for name, array in arrays.items()}
-    optimisers = {name: ArrayAdam(weight, DECAY) for name, weight in weights.items()}
+    decay = DECAY_OF_FEW if len(held_out) < FEW_ROWS else DECAY
+    optimisers = {name: ArrayAdam(weight, decay) for name, weight in weights.items()}
     lists = _CandidateLists(candidates, held_out, emphasis)
     # One thread: the steps are so small that two spend their time waiting for each other.
     with blas_threads(1):

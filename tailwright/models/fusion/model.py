@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from tailwright.augmentation.shared.label_rows import label_rows
 from tailwright.augmentation.shared.sources import has_sources
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset, arrow_strings, share_of
+from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.labels import PROPENSITY_PRESETS
@@ -35,6 +37,7 @@ from tailwright.training.workplace import Workplace
 FitPart: TypeAlias = Callable[[str, Model, Workplace], None]  # fits the part of that name
 
 ROWS_A_BLOCK = 4096
+LABEL_ROWS = "gandalf"  # what rows of label texts are made by; if a corpus has them, a part gets no others
 BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))  # nothing is certain
 
 
@@ -47,28 +50,60 @@ class Fusion(Model):
     combination: Combination
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
     added: int = 0  # labels at the end that were added by their texts, which only some parts know
+    seen: int = 0  # the parts know all rows that are numbered below this; later ones may have been held out
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
+        self.combination = plain_combination(len(self.names), self.settings.hidden)
         learning, held_out = self._held_out(corpus, seed)
+        count = len(corpus.train.originals())
 
-        def fit(name: str, part: Model, place: Workplace) -> None:
-            part.fit(learning, seed=seed, work=place)
+        def fit_on(rows: Corpus) -> FitPart:
+            def fit(name: str, part: Model, place: Workplace) -> None:
+                part.fit(self._rows_of(name, rows, count), seed=seed, work=place)
 
-        self._learn(fit, learning, held_out, seed, work)
+            return fit
+
+        self._fit_parts(fit_on(learning), learning, work)
+        self._combine(learning, held_out, seed, work)
+        if learning is not corpus and count < self.settings.few_rows:
+            self.parts = []
+            with work.phase("all rows", rows=len(corpus.train)):
+                self._fit_parts(fit_on(corpus), corpus, work.sub("all-rows"))
+            self.seen = int(corpus.train.originals().origin.rows.max()) + 1
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
-        """Rows that were held out stay so, along with a share of the new ones; all teach the combination."""
+        """Rows that were held out stay so, along with a share of the new ones; all teach the combination.
+
+        With too few of them, it stays as it was.
+        """
         assert isinstance(before, Fusion)
+        self.combination, self.seen = before.combination, before.seen
         learning, held_out = self._held_out(later.corpus, seed, later.starts)
         known = dict(zip(before.names, before.parts, strict=True))
 
         def fit(name: str, part: Model, place: Workplace) -> None:
-            part.fit_more(known[name], LaterRows(learning, later.starts), seed=seed, work=place)
+            rows = self._rows_of(name, learning, len(later.corpus.train.originals()))
+            place_in = np.arange(len(rows.train))
+            texts_of_old = (place_in >= len(learning.train)) & (rows.train.origin.rows < len(before.counts))
+            part.fit_more(known[name], LaterRows(rows, later.starts, texts_of_old), seed=seed, work=place)
 
-        self._learn(fit, learning, held_out, seed, work)
+        self._fit_parts(fit, learning, work)
+        self._combine(learning, held_out, seed, work)
 
-    def _learn(self, fit: FitPart, learning: Corpus, held_out: Dataset, seed: int, work: Workplace) -> None:
-        """Fit the parts, and the combination to the rows that were held out of `learning`."""
+    def _rows_of(self, name: str, corpus: Corpus, count: int) -> Corpus:
+        """What a part learns from: the corpus, and with a low `count` of rows the labels' own texts too."""
+        train = corpus.train
+        enough = count >= getattr(getattr(self.settings, name), "label_rows_below", 0)
+        if enough or LABEL_ROWS in train.origin.methods:
+            return corpus
+        own = sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
+        rows = label_rows(corpus, LABEL_ROWS, own)
+        weights = _mean_weights(train)[rows.origin.rows]
+        # As original rows: weights of labels in made rows, which a user may have set, are not for them.
+        origin = Origin.made_by("", rows.origin.rows)
+        return corpus.with_train(Dataset.concat([train, replace(rows, weights=weights, origin=origin)]))
+
+    def _fit_parts(self, fit: FitPart, learning: Corpus, work: Workplace) -> None:
         self.counts = learning.labels.counts
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
         fitted = {name: self._fitted(name, fit, work) for name in self.names}
@@ -76,9 +111,11 @@ class Fusion(Model):
             part if isinstance(part, Model) else self._loaded(name, part, len(learning.labels))
             for name, part in fitted.items()
         ]
+
+    def _combine(self, learning: Corpus, held_out: Dataset, seed: int, work: Workplace) -> None:
+        """Learn the combination from the rows that were held out of `learning`."""
         settings = self.settings
         if len(held_out) < settings.fewest:
-            self.combination = plain_combination(len(self.parts), settings.hidden)
             return
         with work.phase("combination", rows=len(held_out)):
             tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
@@ -99,7 +136,8 @@ class Fusion(Model):
         if corpus.valid is not None and len(corpus.valid):
             return corpus, corpus.valid
         train = corpus.train
-        able = np.flatnonzero(train.origin.is_original() & _labelled(train))
+        unknown = train.origin.is_original() & (train.origin.rows >= self.seen)
+        able = np.flatnonzero(unknown & _labelled(train))
         # Drawn by the place in the user's file, so that the order of rows here makes no difference.
         by_place = able[np.argsort(train.origin.rows[able], kind="stable")]
         held = np.zeros(len(train), dtype=bool)
@@ -202,14 +240,19 @@ class Fusion(Model):
             part.save(folder.sub(name))
         self.combination.save(folder)
         folder.array("counts", self.counts)
-        if self.added:
-            folder.array("added", np.array(self.added, dtype=np.int64))
+        for name in ("added", "seen"):
+            if count := getattr(self, name):
+                folder.array(name, np.array(count, dtype=np.int64))
 
     def load(self, folder: FolderReader, labels: int) -> None:
         if folder.has("added.npy"):
             self.added = int(folder.array("added", dtype=np.int64, shape=()))
         if not 0 <= self.added <= labels:
             raise InputError(f"found {self.added} added labels", expected=f"0..{labels}", path=folder.path)
+        if folder.has("seen.npy"):
+            self.seen = int(folder.array("seen", dtype=np.int64, shape=()))
+        if self.seen < 0:
+            raise InputError(f"found {self.seen} rows seen", expected="0 or more", path=folder.path)
         adds = {name: models.card(part).adds_labels for name, part in self.names.items()}
         self.parts = [
             self._loaded(name, folder.sub(name), labels if adds[name] else labels - self.added)
@@ -240,6 +283,13 @@ def fusion_of(name: str) -> type[Model]:
 def _labelled(train: Dataset) -> np.ndarray:
     """(rows,) bool: which have a label that gives a loss."""
     return np.diff(train.learnt_targets().indptr) > 0
+
+
+def _mean_weights(train: Dataset) -> np.ndarray:
+    """(labels,) float32: the mean weight of what the rows say of each label, 1 where they say nothing."""
+    weighted, plain = train.weighted_targets().sum(axis=0), train.learnt_targets().sum(axis=0)
+    weights = np.divide(weighted, plain, out=np.ones(len(plain)), where=plain > 0, casting="unsafe")
+    return weights.astype(np.float32)
 
 
 def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
