@@ -45,7 +45,7 @@ class FusionSettings(Settings):
     candidates: int = setting(25, "best labels that each part names for a text", least=1, most=10_000)
     hidden: int = setting(32, "hidden units of the combination", least=1, most=65_536)
     tail: float = setting(
-        0.5,
+        0.25,
         "a label's loss is multiplied by its inverse propensity to this power; 0: all alike",
         least=0,
         most=1,
