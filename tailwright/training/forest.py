@@ -187,11 +187,12 @@ class Forest:
         pairs, slots = (slice(*starts[node : node + 2]) for starts in (self.pair_starts, self.slot_starts))
         return NodeWeights(self.features[pairs], csr_arrays(self.weights[pairs]), self.biases[slots])
 
-    def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
-        """The k best labels of each row of `rows` (rows, columns)."""
-        ids = np.full((rows.shape[0], k), -1, dtype=np.int32)
-        scores = np.full((rows.shape[0], k), -np.inf, dtype=np.float32)
-        inputs = csr_arrays(rows)
+    def search(self, rows: sparse.csr_array | CsrArrays, k: int, *, beam: int, loss: int) -> TopK:
+        """The k best labels of each row of `rows` (rows, columns), a matrix or the arrays of one."""
+        inputs = rows if isinstance(rows, tuple) else csr_arrays(rows)
+        count = len(inputs[0]) - 1
+        ids = np.full((count, k), -1, dtype=np.int32)
+        scores = np.full((count, k), -np.inf, dtype=np.float32)
         nodes = (self.roots, self.slot_starts, self.children, self.biases, self.pair_starts, self.features)
         sizes = (self.labels, self.weights.shape[1], loss, beam)
 
@@ -199,8 +200,8 @@ class Forest:
             beam_search(*inputs, *nodes, *self.weight_arrays, *sizes, first, last, ids, scores)
 
         # One block a thread.
-        threads = numba.get_num_threads() if rows.shape[0] >= FEWEST_ROWS else 1
-        ends = [rows.shape[0] * block // threads for block in range(threads + 1)]
+        threads = numba.get_num_threads() if count >= FEWEST_ROWS else 1
+        ends = [count * block // threads for block in range(threads + 1)]
         run_blocks(search, list(pairwise(ends)))
         return TopK(ids, scores)
 

@@ -96,6 +96,16 @@ class WordTable:
         if twice >= 0:
             raise ValueError(f"the vocabulary has {self.vocabulary[twice].as_py()!r} twice")
 
+    @property
+    def index(self) -> tuple[np.ndarray, ...]:
+        """The table as the kernels take it."""
+        return self.slots, self.keys, self.bounds, self.content
+
+    @property
+    def reading(self) -> tuple[np.ndarray, ...]:
+        """What the kernels need to read texts: the tables of letters, then that of words."""
+        return *_letters(), *self.index
+
 
 def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int | None = None) -> Tokens:
     """The numbered words of each text, in order; the same for any number of threads.
@@ -107,12 +117,11 @@ def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int 
     >>> tokens.vocabulary.to_pylist(), tokens.ids.tolist(), tokens.offsets.tolist()
     (['hat', 'red', 'shoe'], [1, 0, 1, 2], [0, 4, 4])
     """
-    column = _lower_in_context(arrow_strings(texts), threads)
-    offsets, values = text_buffers(column)
+    offsets, values = readable(texts, threads)
     blocks = row_blocks(offsets, threads)
     if vocabulary is None:
         return _learn(offsets, values, blocks)
-    tables = (*_letters(), vocabulary.slots, vocabulary.keys, vocabulary.bounds, vocabulary.content)
+    tables = vocabulary.reading
     ids, ends = zip(
         *run_blocks(lambda first, last: look_up_words(values, offsets, first, last, *tables), blocks),
         strict=True,
@@ -120,14 +129,9 @@ def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int 
     return Tokens(joined(ids), row_offsets(ends), vocabulary.vocabulary)
 
 
-def has_known_word(tokens: Tokens) -> np.ndarray:
-    """(texts,) bool: whether a text has a word of the vocabulary.
-
-    >>> has_known_word(tokenise(["a red hat", "unseen", ""], WordTable(["hat", "red"]))).tolist()
-    [True, False, False]
-    """
-    known = np.concatenate([np.zeros(1, np.int64), np.cumsum(tokens.ids >= 0)])
-    return np.asarray(np.diff(known[tokens.offsets]) > 0)
+def readable(texts: Texts, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, bytes) of the texts, as the kernels read them."""
+    return text_buffers(_lower_in_context(arrow_strings(texts), threads))
 
 
 def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
