@@ -66,7 +66,7 @@ def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
 
 
 @njit(cache=True)
-def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
+def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
     """Put an entry on the heap, dropping the worst if the heap is full; returns the new size."""
     if size == len(labels):
         labels[0], scores[0] = label, score
@@ -85,7 +85,7 @@ def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score:
 
 
 @njit(cache=True)
-def _best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
+def best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
     """Turn the heap into a ranking, best first."""
     for last in range(size - 1, 0, -1):
         labels[0], labels[last] = labels[last], labels[0]
@@ -119,5 +119,5 @@ def top_k(
             if size == labels.shape[1] and not better(score, label, scores[row, 0], labels[row, 0]):
                 continue
             if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
-                size = _offer(labels[row], scores[row], size, label, score)
-        _best_first(labels[row], scores[row], size)
+                size = offer(labels[row], scores[row], size, label, score)
+        best_first(labels[row], scores[row], size)
