@@ -54,3 +54,11 @@ def test_bounds_of_rounding_hold() -> None:
     np.testing.assert_allclose(np.linalg.norm(points - back, axis=1), errors, rtol=1e-4)
     np.testing.assert_allclose(np.linalg.norm(back, axis=1), lengths, rtol=1e-5)
     assert np.abs(points - back).max() <= 0.5001 * steps.max()
+
+
+@pytest.mark.parametrize("count", [2, FEW_QUERIES + 1])
+def test_a_query_that_is_no_number_is_refused(count: int) -> None:
+    queries, points = np.ones((count, 3), np.float32), np.ones((2 * POINTS_FOR_EACH, 3), np.float32)
+    queries[1, 2] = np.nan
+    with pytest.raises(ValueError, match="query 1 has a product that is NaN"):
+        RoundedPoints(points).top_k(queries, 2)
