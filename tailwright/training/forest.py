@@ -68,10 +68,11 @@ class Forest:
         inner = self.children >= 0
         if bool((self.children[inner] <= owner[inner]).any()):
             raise ValueError("a node is its own ancestor")
-        entry_owner = np.repeat(
-            np.repeat(np.arange(nodes), np.diff(self.pair_starts)), np.diff(self.weights.indptr)
-        )
-        if bool((self.weights.indices >= sizes[entry_owner]).any()):
+        # By the largest slot of each pair that has weights: an array over all weights would take longer.
+        filled = np.flatnonzero(np.diff(self.weights.indptr))
+        largest = np.maximum.reduceat(self.weights.indices, self.weights.indptr[filled]) if len(filled) else 0
+        pair_owner = np.repeat(np.arange(nodes), np.diff(self.pair_starts))
+        if bool((largest >= sizes[pair_owner[filled]]).any()):
             raise ValueError("a weight belongs to no child of its node")
         if not bool(np.isfinite(self.weights.data).all() and np.isfinite(self.biases).all()):
             raise ValueError("a weight is not finite")
