@@ -13,8 +13,9 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run
 from tailwright.data.corpus import LabelSpace
 from tailwright.data.dataset import Origin
+from tailwright.data.labels_to_add import labels_to_add
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.data.relabelling import in_the_order_of, labels_to_add, over_labels, relabelled, together
+from tailwright.data.relabelling import in_the_order_of, over_labels, relabelled, together
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf
 from tailwright.errors import InputError

@@ -19,7 +19,7 @@ from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models.popularity import Popularity
 from tailwright.runs import Ensemble, Run, label_choice
-from tailwright.runs.label_choice import listed_labels
+from tailwright.runs.label_lists import listed_labels
 
 LABELS = 12
 

@@ -97,7 +97,7 @@ def predict(
     Example: `tailwright predict run/ --input new.csv --text title,description --id sku --out labelled.csv`
     """
     from tailwright.data.text_source import text_source
-    from tailwright.runs.label_choice import listed_labels
+    from tailwright.runs.label_lists import listed_labels
     from tailwright.runs.predicting import Request
     from tailwright.runs.prediction_files import refuse_table, write_predictions
     from tailwright.runs.tail import can_dial

@@ -211,9 +211,10 @@ def save_labels(folder: FolderWriter, labels: LabelSpace) -> None:
         folder.strings(column, getattr(labels, column))
 
 
-def load_labels(folder: FolderReader) -> LabelSpace:
-    """What `save_labels` wrote; ValueError if the columns do not fit together."""
-    return LabelSpace(*(folder.strings(column) for column in _LABEL_COLUMNS))
+def load_labels(folder: FolderReader, counts: np.ndarray | None = None) -> LabelSpace:
+    """What `save_labels` wrote, with these counts; ValueError if the columns do not fit together."""
+    ids, names, texts = (folder.strings(column) for column in _LABEL_COLUMNS)
+    return LabelSpace(ids, names, texts, counts)  # type: ignore[arg-type]
 
 
 def load_corpus(folder: FolderReader) -> Corpus:

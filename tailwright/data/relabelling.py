@@ -6,41 +6,15 @@ Known labels keep their columns, new ones are appended.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import PAIR_COLUMNS, Dataset, arrow_strings
-from tailwright.data.formats.columns import positions
 from tailwright.data.pairs import with_moved_columns
-from tailwright.data.read import read_label_file
 from tailwright.data.text.words import tokenise
 from tailwright.errors import InputError, quoted
-
-
-def labels_to_add(path: str | Path, known: LabelSpace) -> tuple[LabelSpace, tuple[str, ...]]:
-    """The labels of a file that are to stand behind `known`, and what there is to say about the file.
-
-    Without ids of their own they are numbered on if `known` is numbered, else their names are their ids.
-    """
-    found, notes = read_label_file(path)
-    more = found.space
-    if not found.has_ids:
-        numbered = known.ids.equals(positions(len(known)))
-        numbers = positions(len(known) + len(more)).slice(len(known))
-        try:
-            more = replace(more, ids=numbers if numbered else more.names)
-        except ValueError:
-            raise InputError("a label a second time", expected="each name once", path=path) from None
-    if found.made_weights is not None:
-        notes = (*notes, "made_weight counts in training alone and is not used here")
-    try:
-        refuse_known(known, more)
-    except InputError as error:
-        raise InputError(error.found, expected=error.expected, path=path) from None
-    return more, notes
 
 
 def refuse_known(known: LabelSpace, more: LabelSpace) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -22,12 +22,13 @@ from scipy import sparse
 
 from tailwright.code_version import code_version
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.pairs import csr_arrays
-from tailwright.data.text.blocks import row_blocks, run_blocks
-from tailwright.data.text.tfidf import TfIdf, TfIdfSettings, inserted_idf, with_inserted
-from tailwright.data.text.words import Texts, Tokens, tokenise
+from tailwright.data.pairs import CsrArrays
+from tailwright.data.text.blocks import joined_rows, row_blocks, run_blocks
+from tailwright.data.text.tfidf import TfIdf, TfIdfSettings, csr_of_rows, inserted_idf, with_inserted
+from tailwright.data.text.words import Texts, Tokens, WordTable, readable, tokenise
 from tailwright.errors import InputError
-from tailwright.kernels.tfidf import pieces_of_rows, put_side_by_side, weigh_rows
+from tailwright.kernels.text_rows import weigh_words_and_pieces
+from tailwright.kernels.tfidf import pieces_of_rows
 from tailwright.kernels.words import count_words
 from tailwright.settings import Settings, setting, settings_from
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -78,30 +79,37 @@ class SubwordTfIdf:
     @staticmethod
     def fit_transform(texts: Texts, settings: SubwordSettings) -> tuple[SubwordTfIdf, sparse.csr_array]:
         """The features fitted to the texts, and their matrix."""
-        words, matrix = TfIdf.fit_transform(texts, TfIdfSettings(min_count=settings.min_count))
+        words = TfIdf.fit(texts, TfIdfSettings(min_count=settings.min_count))
         tokens = tokenise(texts)
         of_words, pieces = _cut(tokens.vocabulary, settings.length)
         holding = _texts_that_hold(tokens, of_words, len(pieces))
         kept = np.flatnonzero(holding >= MIN_TEXTS)
-        columns = np.full(len(pieces), -1, dtype=np.int32)
-        columns[kept] = np.arange(len(kept), dtype=np.int32)
         idf = np.log((1 + len(tokens)) / (1 + holding[kept])) + 1
         fitted = SubwordTfIdf(words, arrow_strings([pieces[i] for i in kept]), idf, settings)
-        return fitted, fitted._beside(matrix, tokens, (of_words[0], columns[of_words[1]]))
+        return fitted, fitted.transform(texts)
 
     def transform(self, texts: Texts) -> sparse.csr_array:
         """(texts, columns) CSR float32; words and pieces that have no column are left out."""
-        tokens = tokenise(texts)
-        numbers = self._numbers
-        of_words = _looked_up(tokens.vocabulary, self.settings.length, lambda piece: numbers.get(piece, -1))
-        return self._beside(self.words.transform(texts), tokens, of_words)
+        return csr_of_rows(self.rows(texts), self.columns)
+
+    def rows(self, texts: Texts) -> CsrArrays:
+        """The same as (indptr, columns, weights), which kernels take."""
+        offsets, values = readable(texts)
+        words, settings = self.words, self.settings
+        tables = (
+            *(*words.table.reading, words.idf, words.settings.sublinear),
+            *(*self._piece_table.index, self.idf, settings.length, np.float32(settings.weight)),
+        )
+
+        def weigh(first: int, last: int) -> CsrArrays:
+            block: CsrArrays = weigh_words_and_pieces(values, offsets, first, last, *tables)
+            return block
+
+        return joined_rows(block for turn in _turns(offsets) for block in run_blocks(weigh, turn))
 
     def knows(self, texts: Texts) -> np.ndarray:
         """(texts,) bool: whether a text has a word or a piece with a column."""
-        known = self.words.knows(texts)
-        others = arrow_strings(texts).filter(pa.array(~known))  # pieces are slower to look up
-        known[~known] = np.diff(self.transform(others).indptr) > 0
-        return known
+        return np.asarray(np.diff(self.rows(texts)[0]) > 0)
 
     def with_new_words(
         self, texts: Texts, min_count: int = 1, min_texts: int = 1
@@ -127,34 +135,8 @@ class SubwordTfIdf:
         return len(self.words.vocabulary) + len(self.pieces)
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {piece: number for number, piece in enumerate(self.pieces.to_pylist())}
-
-    def _beside(self, words: sparse.csr_array, tokens: Tokens, of_words: Pieces) -> sparse.csr_array:
-        """The matrix of words and, beside it, of pieces; `of_words` has those of the words of `tokens`."""
-        left, shift = csr_arrays(words), words.shape[1]
-        scale = np.float32(self.settings.weight)
-
-        def fill(first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            pieces, offsets = pieces_of_rows(tokens.ids, tokens.offsets, first, last, *of_words)
-            columns, weights, ends = weigh_rows(pieces, offsets, 0, last - first, self.idf, True)
-            room = int(left[0][last] - left[0][first]) + len(columns)
-            indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
-            filled = np.empty(last - first, np.int64)
-            put_side_by_side(*left, first, columns, weights, ends, shift, scale, indices, data, filled)
-            return indices, data, filled
-
-        # Two arrays with room for all rows, filled block by block: joining blocks takes twice the memory.
-        room = len(words.data) + int(np.diff(of_words[0])[tokens.ids].sum())
-        indices, data = np.empty(room, np.int32), np.empty(room, np.float32)
-        ends, at = [np.zeros(1, np.int64)], 0
-        for blocks in _in_turns(len(tokens)):
-            for columns, weights, filled in run_blocks(fill, blocks):
-                indices[at : at + len(columns)], data[at : at + len(columns)] = columns, weights
-                ends.append(filled + at)
-                at += len(columns)
-        starts = np.concatenate(ends).astype(np.int32 if at < 2**31 else np.int64)
-        return sparse.csr_array((data[:at], indices[:at], starts), shape=(len(tokens), self.columns))
+    def _piece_table(self) -> WordTable:
+        return WordTable(self.pieces)
 
     def save(self, folder: FolderWriter) -> None:
         """Writes words, pieces and frequencies."""
@@ -170,7 +152,9 @@ class SubwordTfIdf:
         pieces = folder.strings("pieces")
         idf = folder.array("piece_idf", dtype=np.float64, shape=(len(pieces),))
         try:
-            return SubwordTfIdf(words, pieces, idf, settings_from(SubwordSettings, dict(settings)))
+            fitted = SubwordTfIdf(words, pieces, idf, settings_from(SubwordSettings, dict(settings)))
+            _ = fitted._piece_table
+            return fitted
         except (TypeError, ValueError, InputError) as error:
             raise DamagedFolderError(str(error), expected="saved sub-words", path=folder.path) from error
 
@@ -212,20 +196,14 @@ def cut_word(word: str, length: int) -> list[str]:
 def _cut(words: pa.LargeStringArray, length: int) -> tuple[Pieces, list[str]]:
     """The pieces of each word, numbered in sorted order, and the distinct pieces in that order."""
     numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))  # in the order of first occurrence
-    ends, occurrences = _looked_up(words, length, numbers.__getitem__)
+    ends, occurrences = [0], array("i")
+    for word in words.to_pylist():
+        occurrences.extend(numbers[piece] for piece in cut_word(word, length))
+        ends.append(len(occurrences))
     pieces = sorted(numbers)
     place = np.empty(len(pieces), dtype=np.int32)
     place[[numbers[piece] for piece in pieces]] = np.arange(len(pieces), dtype=np.int32)
-    return (ends, place[occurrences]), pieces
-
-
-def _looked_up(words: pa.LargeStringArray, length: int, number: Callable[[str], int]) -> Pieces:
-    """The numbers that `number` gives the pieces of each word, end to end."""
-    ends, numbers = [0], array("i")
-    for word in words.to_pylist():
-        numbers.extend(map(number, cut_word(word, length)))
-        ends.append(len(numbers))
-    return np.array(ends, dtype=np.int64), np.array(numbers, dtype=np.int32)
+    return (np.array(ends, dtype=np.int64), place[np.array(occurrences, dtype=np.int32)]), pieces
 
 
 def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarray:
@@ -239,9 +217,10 @@ def _texts_that_hold(tokens: Tokens, of_words: Pieces, pieces: int) -> np.ndarra
     return np.sum(run_blocks(count, row_blocks(tokens.offsets)), axis=0)
 
 
-def _in_turns(rows: int) -> list[list[tuple[int, int]]]:
-    """(first, last) of blocks of rows, in turns of as many blocks as there are threads."""
-    starts = range(0, rows, ROWS_A_BLOCK)
-    blocks = [(start, min(start + ROWS_A_BLOCK, rows)) for start in starts]
-    threads = numba.get_num_threads() if len(blocks) > 1 else 1
-    return [blocks[turn : turn + threads] for turn in range(0, len(blocks), threads)]
+def _turns(offsets: np.ndarray) -> Iterator[list[tuple[int, int]]]:
+    """(first, last) of blocks of rows, a block a thread, in turns of so many rows that memory stays small."""
+    rows = len(offsets) - 1
+    turn = ROWS_A_BLOCK * (numba.get_num_threads() if rows > ROWS_A_BLOCK else 1)
+    for start in range(0, max(rows, 1), turn):
+        blocks = row_blocks(offsets[start : start + turn + 1])
+        yield [(start + first, start + last) for first, last in blocks]

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit, prange
 
 Score = float | np.floating
+_AT_ONCE = 64  # scores that are looked at together
 
 
 @njit(cache=True)
@@ -66,7 +67,7 @@ def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
 
 
 @njit(cache=True)
-def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
+def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
     """Put an entry on the heap, dropping the worst if the heap is full; returns the new size."""
     if size == len(labels):
         labels[0], scores[0] = label, score
@@ -85,7 +86,7 @@ def _offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score:
 
 
 @njit(cache=True)
-def _best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
+def best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
     """Turn the heap into a ranking, best first."""
     for last in range(size - 1, 0, -1):
         labels[0], labels[last] = labels[last], labels[0]
@@ -119,5 +120,40 @@ def top_k(
             if size == labels.shape[1] and not better(score, label, scores[row, 0], labels[row, 0]):
                 continue
             if find_label(skip_indices, skip_indptr[row], skip_indptr[row + 1], label) < 0:
-                size = _offer(labels[row], scores[row], size, label, score)
-        _best_first(labels[row], scores[row], size)
+                size = offer(labels[row], scores[row], size, label, score)
+        best_first(labels[row], scores[row], size)
+
+
+@njit(cache=True, parallel=True)
+def keep_best(
+    block: np.ndarray,  # (rows, block)
+    start: int,
+    labels: np.ndarray,  # (rows, k), filled with -1 before the first block
+    scores: np.ndarray,  # (rows, k), filled with -inf
+    has_nan: np.ndarray,  # (rows,) bool, filled with False
+) -> None:
+    """Take the scores of labels start, start + 1, ... into heaps of the k best, after all labels before."""
+    for row in prange(len(block)):
+        size = min(start, labels.shape[1])
+        for first in range(0, block.shape[1], _AT_ONCE):
+            some = block[row, first : first + _AT_ONCE]
+            if size == labels.shape[1]:
+                # Most stretches hold nothing that is good enough: without an exit this is vector code.
+                worst, hits = scores[row, 0], 0
+                for i in range(len(some)):
+                    hits += not some[i] < worst  # so it is for NaN
+                if hits == 0:
+                    continue
+            for i in range(len(some)):
+                score, label = some[i], start + first + i
+                if score != score:  # noqa: PLR0124 (NaN)
+                    has_nan[row] = True
+                elif size < labels.shape[1] or better(score, label, scores[row, 0], labels[row, 0]):
+                    size = offer(labels[row], scores[row], size, label, score)
+
+
+@njit(cache=True, parallel=True)
+def rank_kept(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
+    """Turn heaps of `size` labels into rankings, best first."""
+    for row in prange(len(labels)):
+        best_first(labels[row], scores[row], size)

@@ -34,7 +34,7 @@ def weigh_rows(
             if ids[at] >= 0:
                 columns[stop] = ids[at]
                 stop += 1
-        _sort(columns[used:stop])
+        sort_ids(columns[used:stop])
         start, at, squares = used, used, 0.0
         while at < stop:
             word, begin = columns[at], at
@@ -54,7 +54,7 @@ def weigh_rows(
 
 
 @njit(cache=True, nogil=True)
-def _sort(row: np.ndarray) -> None:
+def sort_ids(row: np.ndarray) -> None:
     """Sort in place; for titles of a dozen words, as most rows are, the general sort is slower."""
     if len(row) > 32:
         row.sort()

@@ -71,7 +71,7 @@ def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
 
 
 @njit(cache=True, nogil=True)
-def _scan_row(
+def scan_row(
     values: np.ndarray,
     at: int,
     stop: int,
@@ -123,7 +123,7 @@ def _scan_row(
 
 @njit(cache=True, nogil=True)
 def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
-    """The key that `_scan_row` gives the word `content[start:end]`."""
+    """The key that `scan_row` gives the word `content[start:end]`."""
     last_eight, before = _NO_BYTES, _NO_BYTES
     for at in range(start, end):
         before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
@@ -211,10 +211,10 @@ def learn_words(
     keys = np.empty(512, np.uint64)
     bounds = np.zeros(513, np.int64)
     content = np.empty(4096, np.uint8)
-    letters, ends, row_keys = _row_buffers(offsets, first, last)
+    letters, ends, row_keys = row_buffers(offsets, first, last)
     total, words = 0, 0
     for row in range(first, last):
-        count = _scan_row(
+        count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
         ids = with_room(ids, total, total + count)
@@ -250,8 +250,8 @@ def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(letters, ends, keys) with room for the results of `_scan_row` on any of the rows."""
+def row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(letters, ends, keys) with room for the results of `scan_row` on any of the rows."""
     longest = longest_row(offsets, first, last)
     most = longest // 2 + 1
     return np.empty(2 * longest, np.uint8), np.empty(most + 1, np.int64), np.empty(most, np.uint64)
@@ -328,10 +328,10 @@ def look_up_words(
     """
     ids = np.empty(256, np.int32)
     row_ends = np.empty(last - first, np.int64)
-    letters, ends, row_keys = _row_buffers(offsets, first, last)
+    letters, ends, row_keys = row_buffers(offsets, first, last)
     total = 0
     for row in range(first, last):
-        count = _scan_row(
+        count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
         ids = with_room(ids, total, total + count)

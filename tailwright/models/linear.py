@@ -184,7 +184,7 @@ class Linear(Model):
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         beam, loss = self.settings.beam, LOSSES[self.settings.loss]
         none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
-        blocks = map(self.features.transform, text_blocks(texts, "predicting"))
+        blocks = map(self.features.rows, text_blocks(texts, "predicting"))
         return TopK.concat([none, *(self.forest.search(block, k, beam=beam, loss=loss) for block in blocks)])
 
     def reaching(self, allowed: np.ndarray) -> Linear:
@@ -203,7 +203,7 @@ class Linear(Model):
 
         The score of a label is the mean over the trees of the product of the activations on its path.
         """
-        row = csr_arrays(self.features.transform([text]))
+        row = self.features.rows([text])
         words = self.features.vocabulary.take(pa.array(row[1])).to_pylist()
         inside = TextInForest(self.forest, row, beam=self.settings.beam, loss=LOSSES[self.settings.loss])
         return [_reasons(text, words, inside.paths_to(label)) for label in labels]

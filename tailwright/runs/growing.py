@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tailwright.data.relabelling import labels_to_add
+from tailwright.data.labels_to_add import labels_to_add
 from tailwright.errors import InputError
 from tailwright.models import models
 from tailwright.runs.run import Run, load

@@ -1,4 +1,4 @@
-"""Which labels a request allows (`--only`, `--not`), and a ranking among these alone.
+"""Which labels a request allows (`--only`, `--not`; `label_lists` reads them), and a ranking among these.
 
 A model ranks all labels. To rank some of them it is asked for more and more of its best labels, until enough
 of these are allowed ones or it names no more, so the outcome is that of its whole ranking without the others.
@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from tailwright.data.corpus import LabelSpace
-from tailwright.data.formats.columns import positions
-from tailwright.data.formats.labels import read_labels
-from tailwright.data.formats.row_files import suffix_of
-from tailwright.data.formats.source import LABEL_SUFFIXES, numbered_lines
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import PADDING, TopK
 from tailwright.labels.lookup import LabelLookup
@@ -25,7 +20,6 @@ from tailwright.labels.lookup import LabelLookup
 Labels: TypeAlias = str | int | Iterable[str | int]
 Ask: TypeAlias = Callable[[np.ndarray, int], TopK]
 
-_TABLES = set(LABEL_SUFFIXES) - {".txt"}
 DEEPER = 8  # times as many labels are asked for, in the first place and in each further one
 PAIRS_AT_ONCE = 1 << 22  # of text and label that a model ranks; more texts wait
 
@@ -56,31 +50,6 @@ def allowed_columns(labels: int, only: Sequence[int] | None, without: Sequence[i
     if not allowed.any():
         raise InputError("a choice of labels that leaves none", expected="at least one label")
     return allowed
-
-
-def listed_labels(values: Iterable[str], labels: LabelSpace) -> list[str]:
-    """The labels that `--only` and `--not` list: each value is a label, a file, or labels between commas."""
-    lookup = LabelLookup(labels)
-    found: list[str] = []
-    for value in values:
-        if value in lookup:
-            found.append(value)
-        elif Path(value).is_file():
-            found += _labels_in(Path(value), lookup)
-        else:
-            found += [label.strip() for label in value.split(",") if label.strip()]
-    return found
-
-
-def _labels_in(path: Path, lookup: LabelLookup) -> list[str]:
-    """The labels of a file: a labels table, or one on each line."""
-    if suffix_of(path) not in _TABLES:
-        return [text.strip() for _, text in numbered_lines(path) if text.strip()]
-    space = read_labels(path).space
-    names: list[str] = space.names.to_pylist()
-    # A table without ids has positions instead, which say nothing of the labels of a run.
-    named = space.ids.equals(positions(len(space))) and all(name in lookup for name in names)
-    return names if named else space.ids.to_pylist()
 
 
 def first_depth(k: int, allowed: np.ndarray) -> int:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import logit
 
 from tailwright.data.text.words import split_words, word_segments
 from tailwright.evaluation.ranking import TopK
 from tailwright.models.shared.reasons import Reasons, WordShare
-from tailwright.runs.probability import NEAR
+from tailwright.runs.probability import NEAR, logit
 from tailwright.runs.tail import Ranks
 
 MOST_WORDS = 100  # distinct words that are left out, the first of the text
@@ -37,7 +36,7 @@ def occluded(run: Ranks, text: str, labels: Sequence[int]) -> list[Reasons]:
         notes = (f"only the first {MOST_WORDS} of {len(distinct):,} words were left out in turn",)
     reasons = []
     for label in labels:
-        of_label = _of_label(top, values, label, logit(NEAR) if run.gives_probabilities else 0.0)
+        of_label = _of_label(top, values, label, float(logit(NEAR)) if run.gives_probabilities else 0.0)
         lost = of_label[0] - of_label[1:]  # (words,)
         shares = tuple(WordShare(word, value) for word, value in zip(words, lost.tolist(), strict=True))
         reasons.append(Reasons(f"{what} that the label loses without the word", shares, notes=notes))
@@ -57,7 +56,7 @@ def _values(run: Ranks, top: TopK) -> np.ndarray:
     """(texts, k) float64: what is compared."""
     if not run.gives_probabilities:
         return top.scores.astype(np.float64)
-    return np.asarray(logit(np.clip(run.probabilities(top), NEAR, 1 - NEAR)))
+    return logit(np.clip(run.probabilities(top), NEAR, 1 - NEAR))
 
 
 def _of_label(top: TopK, values: np.ndarray, label: int, impossible: float) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailwright.data.corpus import LabelSpace
+from tailwright.data.dataset import strings_at
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 
@@ -66,15 +67,15 @@ class Predictions:
     def of(top: TopK, labels: LabelSpace, abstained: np.ndarray | None = None) -> Predictions:
         """A ranking in the user's own ids and names; padding may stand anywhere."""
         named = top.ids >= 0
-        columns = pa.array(top.ids[named])
+        columns = top.ids[named]
         ends = [0, *np.cumsum(named.sum(axis=1)).tolist()]
 
         def rows(flat: list[Any]) -> list[list[Any]]:
             return [flat[start:end] for start, end in pairwise(ends)]
 
         return Predictions(
-            rows(labels.ids.take(columns).to_pylist()),
-            rows(labels.names.take(columns).to_pylist()),
+            rows(strings_at(labels.ids, columns)),
+            rows(strings_at(labels.names, columns)),
             rows(top.scores[named].tolist()),
             None if abstained is None else abstained.tolist(),
         )

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,6 @@ from tailwright.data.relabelling import appended_labels, refuse_known
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
-from tailwright.runs.explaining import Explanation, explain
 from tailwright.runs.facts import (
     AppliedAugmentation,
     LaterStep,
@@ -51,6 +51,9 @@ from tailwright.settings import settings_from
 from tailwright.store import FolderReader, open_folder, writing
 from tailwright.store.errors import errors_of_content
 from tailwright.store.manifest import first_problem
+
+if TYPE_CHECKING:
+    from tailwright.runs.explaining import Explanation
 
 _LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "torch", "transformers")
 
@@ -236,6 +239,8 @@ class Run:
         rows: int = 3,
     ) -> Explanation:
         """Why the k best labels of a text, or those asked for: see `tailwright.runs.explaining.explain`."""
+        from tailwright.runs.explaining import explain  # here, as it can read corpora, which is heavy
+
         return explain(self, text, labels, k, tail, rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -296,7 +301,7 @@ def load(path: str | Path, *, mapped: bool = False) -> Run:
     facts = _facts(folder)
     stored = folder.sub("labels")
     try:
-        labels = load_labels(stored).with_counts(stored.array("counts", dtype=np.int64, shape=(None,)))
+        labels = load_labels(stored, stored.array("counts", dtype=np.int64, shape=(None,)))
     except ValueError as error:
         raise InputError(f"found labels that do not fit together: {error}", path=path) from error
     if len(labels) and not 0 <= labels.counts.min() <= labels.counts.max() <= facts.train_rows:

@@ -1,7 +1,8 @@
 """safetensors files of plain numbers.
 
-Files are written here, so that no second copy of the weights is held and the hash is taken while writing;
-they are read by the safetensors library, after the header has been checked.
+Files are written here, so that no second copy of the weights is held and the hash is taken while writing.
+They are read here too, once the header has been checked: into arrays of NumPy's own memory, which takes a
+third of the time that the safetensors library does.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from safetensors import SafetensorError
 
 from tailwright.errors import quoted
 from tailwright.store import strict_json
@@ -90,14 +89,24 @@ def read_tensors(
         for key, shape in shapes.items():
             dtype = _DTYPES[header[key].dtype]
             check_expected(path, dtype, header[key].shape, None, shape, f"{quoted(key)} of ")
-    try:
-        with errors_of_reading(path):
-            loaded = _mapped(path, header, start) if mapped else safetensors.numpy.load_file(path)
-    except SafetensorError as error:
-        raise DamagedFolderError(f"unreadable tensors ({error})", path=path) from error
+    with errors_of_reading(path):
+        loaded = _mapped(path, header, start) if mapped else _read(path, header, start)
     for tensor in loaded.values():
         check_bools(tensor, path)
     return {key: loaded[key] for key in sorted(loaded)}
+
+
+def _read(path: Path, header: dict[str, _Entry], start: int) -> dict[str, np.ndarray]:
+    tensors = {}
+    with path.open("rb") as file:
+        for key, entry in header.items():
+            count = math.prod(entry.shape)
+            file.seek(start + entry.data_offsets[0])
+            flat = np.fromfile(file, _DTYPES[entry.dtype], count)
+            if len(flat) != count:
+                raise DamagedFolderError(f"{len(flat)} values", expected=str(count), path=path)
+            tensors[key] = flat.reshape(entry.shape)
+    return tensors
 
 
 def _mapped(path: Path, header: dict[str, _Entry], start: int) -> dict[str, np.ndarray]:

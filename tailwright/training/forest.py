@@ -68,10 +68,11 @@ class Forest:
         inner = self.children >= 0
         if bool((self.children[inner] <= owner[inner]).any()):
             raise ValueError("a node is its own ancestor")
-        entry_owner = np.repeat(
-            np.repeat(np.arange(nodes), np.diff(self.pair_starts)), np.diff(self.weights.indptr)
-        )
-        if bool((self.weights.indices >= sizes[entry_owner]).any()):
+        # By the largest slot of each pair that has weights: an array over all weights would take longer.
+        filled = np.flatnonzero(np.diff(self.weights.indptr))
+        largest = np.maximum.reduceat(self.weights.indices, self.weights.indptr[filled]) if len(filled) else 0
+        pair_owner = np.repeat(np.arange(nodes), np.diff(self.pair_starts))
+        if bool((largest >= sizes[pair_owner[filled]]).any()):
             raise ValueError("a weight belongs to no child of its node")
         if not bool(np.isfinite(self.weights.data).all() and np.isfinite(self.biases).all()):
             raise ValueError("a weight is not finite")
@@ -187,11 +188,12 @@ class Forest:
         pairs, slots = (slice(*starts[node : node + 2]) for starts in (self.pair_starts, self.slot_starts))
         return NodeWeights(self.features[pairs], csr_arrays(self.weights[pairs]), self.biases[slots])
 
-    def search(self, rows: sparse.csr_array, k: int, *, beam: int, loss: int) -> TopK:
-        """The k best labels of each row of `rows` (rows, columns)."""
-        ids = np.full((rows.shape[0], k), -1, dtype=np.int32)
-        scores = np.full((rows.shape[0], k), -np.inf, dtype=np.float32)
-        inputs = csr_arrays(rows)
+    def search(self, rows: sparse.csr_array | CsrArrays, k: int, *, beam: int, loss: int) -> TopK:
+        """The k best labels of each row of `rows` (rows, columns), a matrix or the arrays of one."""
+        inputs = rows if isinstance(rows, tuple) else csr_arrays(rows)
+        count = len(inputs[0]) - 1
+        ids = np.full((count, k), -1, dtype=np.int32)
+        scores = np.full((count, k), -np.inf, dtype=np.float32)
         nodes = (self.roots, self.slot_starts, self.children, self.biases, self.pair_starts, self.features)
         sizes = (self.labels, self.weights.shape[1], loss, beam)
 
@@ -199,8 +201,8 @@ class Forest:
             beam_search(*inputs, *nodes, *self.weight_arrays, *sizes, first, last, ids, scores)
 
         # One block a thread.
-        threads = numba.get_num_threads() if rows.shape[0] >= FEWEST_ROWS else 1
-        ends = [rows.shape[0] * block // threads for block in range(threads + 1)]
+        threads = numba.get_num_threads() if count >= FEWEST_ROWS else 1
+        ends = [count * block // threads for block in range(threads + 1)]
         run_blocks(search, list(pairwise(ends)))
         return TopK(ids, scores)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.data.text import blocks
-from tailwright.data.text.words import Tokens, WordTable, split_words, tokenise, word_counts
+from tailwright.data.text.words import LETTERS_END, Tokens, WordTable, split_words, tokenise, word_counts
 
 TEXTS = [
     "",
@@ -146,3 +146,8 @@ def test_a_vocabulary_may_be_a_slice_or_empty() -> None:
 def test_a_vocabulary_with_a_word_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="the vocabulary has 'hat' twice"):
         WordTable(["hat", "red", "hat"])
+
+
+def test_no_word_character_lies_beyond_the_table_of_letters() -> None:
+    beyond = "".join(map(chr, range(LETTERS_END, 0x110000)))
+    assert split_words(beyond) == []

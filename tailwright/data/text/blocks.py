@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
 import numba
 import numpy as np
+
+from tailwright.data.pairs import CsrArrays
 
 Result = TypeVar("Result")
 
@@ -54,3 +56,22 @@ def row_offsets(ends: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(
         [np.zeros(1, np.int64), *(block + start for block, start in zip(ends, starts, strict=True))]
     )
+
+
+def joined_rows(blocks: Iterable[CsrArrays]) -> CsrArrays:
+    """(indptr, columns, weights) of all rows, from the (columns, weights, ends of the rows) of each block.
+
+    Blocks are taken in as they come, so that there are never two copies of all; a single one is not copied.
+    """
+    rest = iter(blocks)
+    columns, weights, ends = next(rest)
+    every, at = [np.zeros(1, np.int64), ends], len(columns)
+    for number, (more, more_weights, more_ends) in enumerate(rest):
+        if not number:  # a view cannot grow
+            columns, weights = columns.copy(), weights.copy()
+        for array in (columns, weights):
+            array.resize(at + len(more), refcheck=False)
+        columns[at:], weights[at:] = more, more_weights
+        every.append(more_ends + at)
+        at += len(more)
+    return np.concatenate(every), columns, weights

@@ -17,8 +17,10 @@ import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
-from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
-from tailwright.data.text.words import Texts, Tokens, WordTable, has_known_word, tokenise, word_counts
+from tailwright.data.pairs import CsrArrays
+from tailwright.data.text.blocks import joined_rows, row_blocks, run_blocks
+from tailwright.data.text.words import Texts, Tokens, WordTable, readable, tokenise, word_counts
+from tailwright.kernels.text_rows import weigh_words
 from tailwright.kernels.tfidf import weigh_rows
 from tailwright.settings import Settings, setting
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
@@ -75,11 +77,22 @@ class TfIdf:
 
     def transform(self, texts: Texts, *, threads: int | None = None) -> sparse.csr_array:
         """(texts, columns) CSR float32 with sorted indices; a text without a known word is an empty row."""
-        return self._weighted(tokenise(texts, self._table, threads=threads), threads)
+        return csr_of_rows(self.rows(texts, threads=threads), len(self.vocabulary))
+
+    def rows(self, texts: Texts, *, threads: int | None = None) -> CsrArrays:
+        """The same as (indptr, columns, weights), which kernels take."""
+        offsets, values = readable(texts, threads)
+        tables = (*self.table.reading, self.idf, self.settings.sublinear)
+        return joined_rows(
+            run_blocks(
+                lambda first, last: weigh_words(values, offsets, first, last, *tables),
+                row_blocks(offsets, threads),
+            )
+        )
 
     def knows(self, texts: Texts) -> np.ndarray:
         """(texts,) bool: whether a text has a word with a column."""
-        return has_known_word(tokenise(texts, self._table))
+        return np.asarray(np.diff(self.rows(texts)[0]) > 0)
 
     def with_new_words(self, texts: Texts, min_count: int = 1) -> tuple[TfIdf, np.ndarray]:
         """The features with a column for each new word of `texts`, and the places of the old columns in them.
@@ -109,13 +122,14 @@ class TfIdf:
         idf = folder.array("idf", dtype=np.float64, shape=(None,))
         try:
             fitted = TfIdf(vocabulary, idf, TfIdfSettings(**settings))
-            _ = fitted._table
+            _ = fitted.table
         except (TypeError, ValueError) as error:
             raise DamagedFolderError(str(error), expected="a saved TF-IDF", path=folder.path) from error
         return fitted
 
     @cached_property
-    def _table(self) -> WordTable:
+    def table(self) -> WordTable:
+        """The vocabulary, ready to be looked up."""
         return WordTable(self.vocabulary)
 
     def _weighted(self, tokens: Tokens, threads: int | None) -> sparse.csr_array:
@@ -125,15 +139,19 @@ class TfIdf:
             lambda first, last: weigh_rows(ids, offsets, first, last, self.idf, self.settings.sublinear),
             row_blocks(offsets, threads),
         )
-        columns, weights, ends = zip(*blocks, strict=True)
-        indptr = row_offsets(ends)
-        index_type = np.int32 if indptr[-1] < 2**31 else np.int64
-        matrix = sparse.csr_array(
-            (joined(weights), joined(columns).astype(index_type, copy=False), indptr.astype(index_type)),
-            shape=(len(tokens), len(self.vocabulary)),
-        )
-        matrix.has_canonical_format = True  # by construction sorted and without duplicates
-        return matrix
+        return csr_of_rows(joined_rows(blocks), len(self.vocabulary))
+
+
+def csr_of_rows(rows: CsrArrays, width: int) -> sparse.csr_array:
+    """The matrix of rows whose columns ascend, of 32-bit indices where they suffice."""
+    indptr, columns, weights = rows
+    index_type = np.int32 if indptr[-1] < 2**31 else np.int64
+    matrix = sparse.csr_array(
+        (weights, columns.astype(index_type, copy=False), indptr.astype(index_type)),
+        shape=(len(indptr) - 1, width),
+    )
+    matrix.has_canonical_format = True
+    return matrix
 
 
 def _fitted(tokens: Tokens, settings: TfIdfSettings | None, threads: int | None) -> tuple[TfIdf, Tokens]:

@@ -39,6 +39,9 @@ Texts: TypeAlias = Sequence[str] | pa.LargeStringArray
 
 _WORD = re.compile(r"\w+")
 
+# No character from here on is a word character, so the table of letters is made in a quarter of the time.
+LETTERS_END = 0x40000
+
 # The two letters without a single lower case: U+0130 becomes two code points, and U+03A3 one of two, by
 # context. Rows with one of them are lower-cased by Python before the kernels see them.
 _CONTEXT_LETTERS = "\u0130\u03a3"
@@ -96,6 +99,16 @@ class WordTable:
         if twice >= 0:
             raise ValueError(f"the vocabulary has {self.vocabulary[twice].as_py()!r} twice")
 
+    @property
+    def index(self) -> tuple[np.ndarray, ...]:
+        """The table as the kernels take it."""
+        return self.slots, self.keys, self.bounds, self.content
+
+    @property
+    def reading(self) -> tuple[np.ndarray, ...]:
+        """What the kernels need to read texts: the tables of letters, then that of words."""
+        return *_letters(), *self.index
+
 
 def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int | None = None) -> Tokens:
     """The numbered words of each text, in order; the same for any number of threads.
@@ -107,12 +120,11 @@ def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int 
     >>> tokens.vocabulary.to_pylist(), tokens.ids.tolist(), tokens.offsets.tolist()
     (['hat', 'red', 'shoe'], [1, 0, 1, 2], [0, 4, 4])
     """
-    column = _lower_in_context(arrow_strings(texts), threads)
-    offsets, values = text_buffers(column)
+    offsets, values = readable(texts, threads)
     blocks = row_blocks(offsets, threads)
     if vocabulary is None:
         return _learn(offsets, values, blocks)
-    tables = (*_letters(), vocabulary.slots, vocabulary.keys, vocabulary.bounds, vocabulary.content)
+    tables = vocabulary.reading
     ids, ends = zip(
         *run_blocks(lambda first, last: look_up_words(values, offsets, first, last, *tables), blocks),
         strict=True,
@@ -120,14 +132,9 @@ def tokenise(texts: Texts, vocabulary: WordTable | None = None, *, threads: int 
     return Tokens(joined(ids), row_offsets(ends), vocabulary.vocabulary)
 
 
-def has_known_word(tokens: Tokens) -> np.ndarray:
-    """(texts,) bool: whether a text has a word of the vocabulary.
-
-    >>> has_known_word(tokenise(["a red hat", "unseen", ""], WordTable(["hat", "red"]))).tolist()
-    [True, False, False]
-    """
-    known = np.concatenate([np.zeros(1, np.int64), np.cumsum(tokens.ids >= 0)])
-    return np.asarray(np.diff(known[tokens.offsets]) > 0)
+def readable(texts: Texts, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, bytes) of the texts, as the kernels read them."""
+    return text_buffers(_lower_in_context(arrow_strings(texts), threads))
 
 
 def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -144,15 +151,14 @@ def word_counts(tokens: Tokens, *, threads: int | None = None) -> tuple[np.ndarr
 @cache
 def _letters() -> tuple[np.ndarray, np.ndarray]:
     """The tables of `tokenise`: the lower-cased character if that is a word character, else 0."""
-    every = np.arange(CODE_POINTS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    every = np.arange(LETTERS_END, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     for letter in _CONTEXT_LETTERS:
         every = every.replace(letter, " ")
     lowered = every.lower()
-    points = np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int32)
-    is_word = np.zeros(CODE_POINTS, dtype=bool)
+    in_lower_case = np.frombuffer(lowered.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    points = np.zeros(CODE_POINTS, dtype=np.int32)
     for run in _WORD.finditer(lowered):
-        is_word[run.start() : run.end()] = True
-    points[~is_word] = 0
+        points[run.start() : run.end()] = in_lower_case[run.start() : run.end()]
     return _with_bytes(points)
 
 

@@ -132,7 +132,7 @@ class Twin(Model):
             yield from map(self._bags, text_blocks(texts, "twin"))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
-        return Bags.of(self.features.transform(texts))
+        return Bags(*self.features.rows(texts))
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))

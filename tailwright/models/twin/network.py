@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.encoders.bags import Bags, joined, share_words
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.heads.nearest import exact_top_k
+from tailwright.heads.nearest import RoundedPoints
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.sides import Side, lengths_of, raw_vectors, unit_vectors
 from tailwright.store import FolderReader, FolderWriter
@@ -82,10 +83,14 @@ class TwinVectors:
 
         A text without a known word is as near to one label as to any other, so none is predicted for it.
         """
-        top = exact_top_k(self.of_texts(bags), self.labels, k)
+        top = self._search.top_k(self.of_texts(bags), k)
         unknown = (np.diff(bags.indptr) == 0)[:, None]
         scores = top.scores * np.float32(self.scale)
         return TopK(np.where(unknown, -1, top.ids), np.where(unknown, -np.inf, scores))
+
+    @cached_property
+    def _search(self) -> RoundedPoints:
+        return RoundedPoints(self.labels)
 
     def save(self, folder: FolderWriter) -> None:
         """Write `twin.safetensors`."""

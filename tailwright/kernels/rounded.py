@@ -1,0 +1,109 @@
+"""The largest products of queries with many points, by a first look at points rounded to a byte a number.
+
+With a query q and a point v rounded to q' and v',
+
+    |q v - q' v'| <= |q| |v - v'| + |q - q'| |v'|
+
+so the first look, which reads a quarter of the memory, says between which bounds each product lies. Only a
+point whose upper bound reaches the k-th largest lower bound can be among the k best; its product is then
+computed in full. The result is that of all products.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from tailwright.kernels.ranking import best_first, better, offer
+
+LEVELS = 127  # of a rounded number, on either side of 0
+_QUERY_LEVELS = 32_767
+_LARGEST_SUM = 2**31 - 1
+# What rounding to float32 may add to a sum of products, for each unit of |q| |v|: far more than it does.
+_SLACK = np.float32(1e-5)
+
+
+@njit(cache=True, nogil=True)
+def round_points(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Points (points, width) float32 as (rounded int8, step of each, |v - v'| of each, |v'| of each)."""
+    count, width = points.shape
+    rounded = np.empty((count, width), np.int8)
+    steps, errors, lengths = np.empty((3, count), np.float32)
+    for p in range(count):
+        largest = np.float32(0)
+        for d in range(width):
+            largest = max(largest, abs(points[p, d]))
+        step = largest / LEVELS if largest > 0 else 1.0
+        error, length = 0.0, 0.0
+        for d in range(width):
+            level = round(points[p, d] / step)
+            rounded[p, d] = level
+            error += (points[p, d] - level * step) ** 2
+            length += (level * step) ** 2
+        steps[p], errors[p], lengths[p] = step, math.sqrt(error), math.sqrt(length)
+    return rounded, steps, errors, lengths
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dot(query: np.ndarray, point: np.ndarray) -> np.float32:
+    """The product of two vectors in float32."""
+    total = np.float32(0)
+    for d in range(len(query)):
+        total += query[d] * point[d]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
+    total = np.int32(0)
+    for d in range(len(query)):
+        total = np.int32(total + np.int32(query[d]) * np.int32(point[d]))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nearest_rounded(
+    queries: np.ndarray,  # (queries, width) float32
+    points: np.ndarray,  # (points, width) float32
+    rounded: np.ndarray,  # what `round_points` gave
+    steps: np.ndarray,
+    errors: np.ndarray,
+    lengths: np.ndarray,
+    ids: np.ndarray,  # (queries, k) int32, filled with -1
+    scores: np.ndarray,  # (queries, k) float32, filled with minus infinity
+) -> None:
+    """Fill ids and scores, best first, equal products by smaller place; there must be at least k points."""
+    count, width = points.shape
+    k = ids.shape[1]
+    levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
+    query = np.empty(width, np.int16)
+    upper = np.empty(count, np.float32)
+    lower_ids, lower = np.empty(k, np.int32), np.empty(k, np.float32)
+    for row in range(len(queries)):
+        largest = np.float32(0)
+        for d in range(width):
+            largest = max(largest, abs(queries[row, d]))
+        step = largest / levels if largest > 0 else 1.0
+        error, length = 0.0, 0.0
+        for d in range(width):
+            level = round(queries[row, d] / step)
+            query[d] = level
+            error += (queries[row, d] - level * step) ** 2
+            length += queries[row, d] ** 2
+        length, error = np.float32(math.sqrt(length)), np.float32(math.sqrt(error))
+        size = 0
+        for p in range(count):
+            product = np.float32(step) * steps[p] * _rounded_dot(query, rounded[p])
+            bound = length * errors[p] + error * lengths[p] + _SLACK * length * (lengths[p] + errors[p])
+            upper[p] = product + bound
+            if size < k or product - bound > lower[0]:
+                size = offer(lower_ids, lower, size, p, product - bound)
+        size = 0
+        for p in range(count):
+            if upper[p] >= lower[0]:
+                score = dot(queries[row], points[p])
+                if size < k or better(score, p, scores[row, 0], ids[row, 0]):
+                    size = offer(ids[row], scores[row], size, p, score)
+        best_first(ids[row], scores[row], size)
