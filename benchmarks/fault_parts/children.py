@@ -7,6 +7,7 @@ computed nothing: threads of OpenMP do not outlive a fork.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -47,7 +48,11 @@ class Command:
         self._said = said
         self.pid = os.fork()
         if not self.pid:
-            os._exit(_run(words, said, limits, environment))
+            code = 1
+            try:
+                code = _run(words, said, limits, environment)
+            finally:
+                os._exit(code)  # whatever was raised: nothing of the parent goes on in here
 
     def kill(self) -> None:
         """End it and all that it has started, as a power cut would."""
@@ -87,9 +92,19 @@ def _run(words: Sequence[str], said: Path, limits: Callable[[], None], environme
         # A checkpoint at every step: tiny trainings are over before the first one is due.
         (Workplace.__init__.__kwdefaults__ or {})["checkpoint_seconds"] = 0.0
         limits()
-        code = run(list(words))
+        try:
+            code = run(list(words))
+        finally:
+            _lift_limits()
     except BaseException:
         traceback.print_exc()
         code = 1
     sys.stderr.flush()
     return code
+
+
+def _lift_limits() -> None:
+    """Limits are for the command; what it said is written however large a file may be."""
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE):
+        hard = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (hard, hard))

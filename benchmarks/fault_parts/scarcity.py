@@ -82,7 +82,7 @@ def _less_memory(more: int) -> None:
 
 
 def _set(which: int, amount: int) -> None:
-    resource.setrlimit(which, (amount, amount))
+    resource.setrlimit(which, (amount, resource.getrlimit(which)[1]))
 
 
 @cache
