@@ -1,7 +1,7 @@
-"""Commands in processes that may be killed or starved, forked from one that has imported everything.
+"""Commands in processes that may be killed or starved, forked from one that has done the like before.
 
-A new process would import torch first, which takes longer than most trials. The one that is forked from has
-computed nothing: threads of OpenMP do not outlive a fork.
+A new process would import torch and load kernels first, which takes longer than most trials. With one thread
+and the environment of `faults.py`, what was computed before a fork is in the way of nothing after it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +78,12 @@ class Command:
         self.kill()
         self.wait()
         return None
+
+
+def warm(words: Sequence[str]) -> None:
+    """Run the command in this process: what is forked from it later finds all that it imported and loaded."""
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        run(list(words))
 
 
 def _run(words: Sequence[str], said: Path, limits: Callable[[], None], environment: dict[str, str]) -> int:
