@@ -82,7 +82,7 @@ class Command:
 
 def warm(words: Sequence[str]) -> None:
     """Run the command in this process: what is forked from it later finds all that it imported and loaded."""
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         run(list(words))
 
 
