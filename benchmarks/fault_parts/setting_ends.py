@@ -75,9 +75,13 @@ class SettingEnds:
 
 @cache
 def _warm(method: str, place: Path) -> None:
-    """Work with the method as it is, once, so that trials with it begin with what they try."""
+    """Work with the method as it is, once, so that trials with it begin with what they try.
+
+    For one that adds rows a quick one does: those that write texts would take minutes.
+    """
+    is_slow = method not in models.names() and augmenters.card(method).door == "rows"
     with tempfile.TemporaryDirectory(dir=place) as folder:
-        warm(_words(method, {}, place, Path(folder) / "out") or [])
+        warm(_words("eda" if is_slow else method, {}, place, Path(folder) / "out") or [])
 
 
 def _words(method: str, values: Mapping[str, Any], place: Path, out: Path) -> list[str] | None:
