@@ -43,9 +43,10 @@ PARTS = {
     "crowds": "fault_parts.crowds.Crowds",
     "scarcity": "fault_parts.scarcity.Scarcity",
 }
-# One thread each, as trials run beside each other; the network is not for them.
+# One thread each, as trials run beside each other, and of a kind that outlives a fork; no network.
 ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"), "1"),
+    "NUMBA_THREADING_LAYER": "workqueue",
     "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",
 }

@@ -1,17 +1,19 @@
-"""Commands in processes that may be killed or starved, forked from one that has imported everything.
+"""Commands in processes that may be killed or starved, forked from one that has done the like before.
 
-A new process would import torch first, which takes longer than most trials. The one that is forked from has
-computed nothing: threads of OpenMP do not outlive a fork.
+A new process would import torch and load kernels first, which takes longer than most trials. With one thread
+and the environment of `faults.py`, what was computed before a fork is in the way of nothing after it.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +49,11 @@ class Command:
         self._said = said
         self.pid = os.fork()
         if not self.pid:
-            os._exit(_run(words, said, limits, environment))
+            code = 1
+            try:
+                code = _run(words, said, limits, environment)
+            finally:
+                os._exit(code)  # whatever was raised: nothing of the parent goes on in here
 
     def kill(self) -> None:
         """End it and all that it has started, as a power cut would."""
@@ -74,6 +80,12 @@ class Command:
         return None
 
 
+def warm(words: Sequence[str]) -> None:
+    """Run the command in this process: what is forked from it later finds all that it imported and loaded."""
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        run(list(words))
+
+
 def _run(words: Sequence[str], said: Path, limits: Callable[[], None], environment: dict[str, str]) -> int:
     """In the forked process: the command, its output in a file."""
     try:
@@ -87,9 +99,19 @@ def _run(words: Sequence[str], said: Path, limits: Callable[[], None], environme
         # A checkpoint at every step: tiny trainings are over before the first one is due.
         (Workplace.__init__.__kwdefaults__ or {})["checkpoint_seconds"] = 0.0
         limits()
-        code = run(list(words))
+        try:
+            code = run(list(words))
+        finally:
+            _lift_limits()
     except BaseException:
         traceback.print_exc()
         code = 1
     sys.stderr.flush()
     return code
+
+
+def _lift_limits() -> None:
+    """Limits are for the command; what it said is written however large a file may be."""
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE):
+        hard = resource.getrlimit(which)[1]
+        resource.setrlimit(which, (hard, hard))

@@ -26,14 +26,12 @@ from fault_parts.mutation import mutated
 from fault_parts.places import names_at, run_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.models import models
 
 TEXTS = ["apple bridge old", "", "zzz", "forest things harbour"]
-OFTEN = 2  # models that load in milliseconds are tried more often than one of torch
 
 
 class Folders:
-    """The runs of all models in turn, light ones more often."""
+    """The runs of all models in turn."""
 
     name, share, patience = "folders", 0.3, 600.0
 
@@ -44,10 +42,9 @@ class Folders:
         return None
 
     def trial(self, trial: Trial) -> Outcome:
-        names, kind = _names(trial.place), trial.number % 3
-        rounds, place = divmod(trial.number // 3, len(names))
+        names, kind = names_at(trial.place), trial.number % 3
+        turn, place = divmod(trial.number // 3, len(names))
         name = names[place]
-        turn = rounds * names.count(name) + names[:place].count(name)
         run, draw = run_of(name, trial.place), trial.draw()
         copy = trial.place / "damaged" / name
         if not copy.is_dir():
@@ -77,14 +74,6 @@ class Folders:
         damage = next(itertools.islice(lies, turn - at, None))
         self._lies[name] = turn + 1, lies
         return damage
-
-
-@cache
-def _names(place: Path) -> list[str]:
-    """Every model; all those without torch come `OFTEN` times for each of the others."""
-    light = [name for name in names_at(place) if not models.card(name).extra]
-    heavy = [name for name in names_at(place) if name not in light]
-    return [name for one in heavy for name in (*light * OFTEN, one)] or light
 
 
 @cache

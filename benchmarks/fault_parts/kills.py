@@ -42,4 +42,4 @@ class Kills:
             return Outcome(done, "does not end", f"does not end within {LONGEST:g} s after the kill")
         problem = ended.problem(0) or difference(known.content, job.content(out))
         shutil.rmtree(out)
-        return Outcome(done, f"{kills} kills", problem)
+        return Outcome(done, ("not killed", "killed once", "killed twice")[kills], problem)

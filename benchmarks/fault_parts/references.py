@@ -6,9 +6,10 @@ import json
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from fault_parts.children import Command
+from fault_parts.children import Command, warm
 from fault_parts.jobs import Job
 from tailwright.store.whole_file import write_whole
 
@@ -26,9 +27,10 @@ class Reference:
 def reference(job: Job, place: Path) -> Reference:
     """Kept in a file, so that all parts and processes compare with the same."""
     kept = place / "references" / f"{job.name.replace(' ', '-')}.json"
+    kept.parent.mkdir(exist_ok=True)
+    _warm(job, place)
     if kept.exists():
         return Reference(**json.loads(kept.read_text()))
-    kept.parent.mkdir(exist_ok=True)
     out = Path(tempfile.mkdtemp(dir=kept.parent))
     start = time.monotonic()
     ended = Command(job.words_for(place, out), out.with_suffix(".said")).wait_for(LONGEST)
@@ -39,3 +41,9 @@ def reference(job: Job, place: Path) -> Reference:
     found = Reference(job.content(out), seconds)
     write_whole(kept, json.dumps(vars(found)).encode())
     return found
+
+
+@cache
+def _warm(job: Job, place: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=place / "references") as out:
+        warm(job.words_for(place, Path(out)))

@@ -43,7 +43,7 @@ class Scarcity:
             if kind == "disk":
                 if not can_mount(trial.place):
                     return Outcome(f"{job.name}: a small disk", "left out, as nothing may be mounted here")
-                size = int(4096 * 2 ** draw.uniform(0, 9))
+                size = int(4096 * 2 ** draw.uniform(0, 7))
                 _mount(out, f"size={size}")
                 stack.callback(subprocess.run, ["umount", "--lazy", out], check=False)
                 limit, amount = (lambda: None), f"{size} bytes"
@@ -68,12 +68,12 @@ class Scarcity:
 def _limit(kind: str, draw: np.random.Generator) -> tuple[Callable[[], None], str]:
     """What limits the process from within, and how tightly."""
     if kind == "memory":
-        amount = int(draw.uniform(0, 400)) * MB
-        return partial(_less_memory, amount), f"{amount // MB} MB more than it has"
+        amount = int(MB * 2 ** draw.uniform(-4, 8))
+        return partial(_less_memory, amount), f"{amount} bytes more than it has"
     if kind == "open files":
         amount = int(draw.integers(3, 40))
         return partial(_set, resource.RLIMIT_NOFILE, amount), f"{amount}"
-    amount = int(2 ** draw.uniform(0, 17))
+    amount = int(2 ** draw.uniform(0, 14))
     return partial(_set, resource.RLIMIT_FSIZE, amount), f"{amount} bytes"
 
 
@@ -82,7 +82,7 @@ def _less_memory(more: int) -> None:
 
 
 def _set(which: int, amount: int) -> None:
-    resource.setrlimit(which, (amount, amount))
+    resource.setrlimit(which, (amount, resource.getrlimit(which)[1]))
 
 
 @cache

@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import resource
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fault_parts import Outcome, Trial
-from fault_parts.children import Command
+from fault_parts.children import Command, warm
 from fault_parts.places import names_at, set_words, small_settings
 from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
@@ -61,33 +62,47 @@ class SettingEnds:
             )
         except Exception as error:
             return Outcome(done, "crashed", f"{type(error).__name__}: {error}")
-        words = _words(case, trial) if case.is_end else None
+        out = trial.scratch / "out"
+        words = _words(case.method, {case.name: case.value}, trial.place, out) if case.is_end else None
         if words is None:
             return Outcome(done, "accepted")
+        _warm(case.method, trial.place)
         ended = Command(words, trial.scratch / "said", _little_memory).wait_for(LONGEST)
         if ended is None:
             return Outcome(done, "still at work")
         return Outcome(done, "works" if not ended.code else "refused at work", ended.problem(0, 2))
 
 
-def _words(case: Case, trial: Trial) -> list[str] | None:
-    """The command that works with the value; None where there is no model for it."""
-    data, out = str(trial.place / "data"), ("-q", "--out", str(trial.scratch / "out"))
-    names = names_at(trial.place)
-    if case.method in models.names():
-        if case.method not in names:
+@cache
+def _warm(method: str, place: Path) -> None:
+    """Work with the method as it is, once, so that trials with it begin with what they try.
+
+    For one that adds rows a quick one does: those that write texts would take minutes.
+    """
+    is_slow = method not in models.names() and augmenters.card(method).door == "rows"
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        warm(_words("eda" if is_slow else method, {}, place, Path(folder) / "out") or [])
+
+
+def _words(method: str, values: Mapping[str, Any], place: Path, out: Path) -> list[str] | None:
+    """The command that works with the values of settings; None where there is no model for it."""
+    data, end = str(place / "data"), ("-q", "--out", str(out))
+    names = names_at(place)
+    if method in models.names():
+        if method not in names:
             return None
-        settings = {**small_settings(case.method, trial.place), case.name: case.value}
-        return ["train", data, "--model", case.method, "--augment", "none", *set_words(settings), *out]
-    card, value = augmenters.card(case.method), set_words({f"{case.method}.{case.name}": case.value})
+        settings = {**small_settings(method, place), **values}
+        return ["train", data, "--model", method, "--augment", "none", *set_words(settings), *end]
+    card = augmenters.card(method)
+    words = set_words({f"{method}.{name}": value for name, value in values.items()})
     if card.door == "rows":
-        rows = str(trial.place / "made") if case.method in {"filter", "mask"} else data
-        return ["augment", rows, "--augment", case.method, *value, *out]
+        rows = str(place / "made") if method in {"filter", "mask"} else data
+        return ["augment", rows, "--augment", method, *words, *end]
     model = next((name for name in MIXING if name in names and models.card(name).takes(card)), None)
     if model is None:
         return None
-    small = set_words(small_settings(model, trial.place))
-    return ["train", data, "--model", model, "--augment", case.method, *small, *value, *out]
+    small = set_words(small_settings(model, place))
+    return ["train", data, "--model", model, "--augment", method, *small, *words, *end]
 
 
 def _little_memory() -> None:

@@ -63,11 +63,11 @@ def is_memory(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True
-        if isinstance(error, (RuntimeError, ImportError)) and any(
+        if isinstance(error, (RuntimeError, ImportError, OSError)) and any(
             words in str(error).lower() for words in _SAID_OF_MEMORY
         ):
             return True
-        error = error.__cause__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return False
 
 

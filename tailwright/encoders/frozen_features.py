@@ -41,8 +41,9 @@ from tailwright.store import strict_json
 from tailwright.store.errors import errors_of_reading, errors_of_writing
 from tailwright.store.keeping import alone
 from tailwright.store.npy import read_npy
+from tailwright.store.placing import clear_remains
 from tailwright.store.shared import content_key, shared_folder, spare
-from tailwright.store.whole_file import clear_siblings, write_whole
+from tailwright.store.whole_file import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +96,11 @@ def frozen_features(
     offsets = rows.offsets if by_token else np.arange(len(rows) + 1, dtype=np.int64)
     by = _encoder_key(encoder, precision)
     place = folder / f"frozen-{content_key(by, rows.ids, rows.offsets)}"
-    with alone(place) as locked:
+    with alone(place):
         file = _File(place, (int(offsets[-1]), encoder.width), np.dtype(precision))
-        if locked:  # what a killed process left of its notes
-            clear_siblings(place / "blocks.json")
         blocks = _blocks(rows.offsets)
         noted = file.begin(len(blocks))
+        clear_remains(place / "blocks.json")  # what a killed process left of its notes
         left, spared = [], 0.0
         for number, (first, last) in enumerate(blocks):
             found = noted[number]

@@ -14,7 +14,6 @@ from tailwright.language.work import Texts, read_shard, write_shard
 from tailwright.progress import Advance, progress
 from tailwright.store.errors import errors_of_writing
 from tailwright.store.keeping import alone
-from tailwright.store.whole_file import clear_siblings
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +28,8 @@ def in_shards(
 
     Shards that are not in the folder are made by `texts_of`, which says how many sources it is done with.
     """
-    with alone(folder) as locked:
-        return _all_texts(folder, shards, texts_of, task, locked=locked)
+    with alone(folder):
+        return _all_texts(folder, shards, texts_of, task)
 
 
 def _all_texts(
@@ -38,10 +37,7 @@ def _all_texts(
     shards: Sequence[np.ndarray],
     texts_of: Callable[[np.ndarray, Advance], list[Texts]],
     task: str,
-    *,
-    locked: bool,
 ) -> pa.LargeListArray:
-    """`locked` says that nobody else writes to the folder."""
     paths = [folder / f"{number:06}.json" for number in range(len(shards))]
     missing = [i for i, path in enumerate(paths) if read_shard(path, len(shards[i])) is None]
     left = sum(len(shards[i]) for i in missing)
@@ -54,8 +50,6 @@ def _all_texts(
         there = f" ({total - left:,} of {total:,} are there)" if left < total else ""
         with progress(f"{task}{there}", left) as advance:
             for i in missing:
-                if locked:
-                    clear_siblings(paths[i])
                 write_shard(paths[i], texts_of(shards[i], advance))
     return pa.chunked_array(
         [_kept_texts(path, len(shard)) for path, shard in zip(paths, shards, strict=True)],

@@ -65,18 +65,13 @@ def write_predictions(path: Path, blocks: Iterable[Labelled], labels: LabelSpace
     """Write the whole file or nothing; it is there once all blocks are written."""
     suffix, form = suffix_of(path), _Form(labels)
     with whole_file(path) as staged:
-        written = staged.with_name(staged.name + path.suffix)  # by which it is compressed
-        try:
-            if suffix == ".parquet":
-                _write_parquet(written, map(form.table, blocks))
-            elif suffix == ".jsonl":
-                write_objects(written, (row for block in blocks for row in form.rows(block)))
-            else:
-                cells = (form.cells(row) for block in blocks for row in form.rows(block))
-                write_records(written, cells, "\t" if suffix == ".tsv" else ",")
-            written.replace(staged)
-        finally:
-            written.unlink(missing_ok=True)
+        if suffix == ".parquet":
+            _write_parquet(staged, map(form.table, blocks))
+        elif suffix == ".jsonl":
+            write_objects(staged, (row for block in blocks for row in form.rows(block)))
+        else:
+            cells = (form.cells(row) for block in blocks for row in form.rows(block))
+            write_records(staged, cells, "\t" if suffix == ".tsv" else ",")
 
 
 @dataclass(frozen=True, eq=False)

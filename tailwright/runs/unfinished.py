@@ -19,8 +19,8 @@ from typing import Any
 
 from tailwright.errors import InputError, quoted
 from tailwright.store.errors import errors_of_writing
-from tailwright.store.placing import refuse_unless_free
-from tailwright.store.whole_file import clear_siblings, write_whole
+from tailwright.store.placing import clear_remains, refuse_unless_free
+from tailwright.store.whole_file import write_whole
 
 ASKED, LOG = "asked.json", "log.jsonl"
 
@@ -54,7 +54,7 @@ def make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) 
                 other = "an unfinished training with other data, model or settings"
                 raise InputError(other, expected="the same as before, or --overwrite", path=partial)
         partial.mkdir(parents=True, exist_ok=True)
-        clear_siblings(asked_file)
+        clear_remains(asked_file)
         if not asked_file.exists() and any(partial.iterdir()):
             # Killed while the folder was being removed: parts that are left may be of any training.
             problem = f"has no {ASKED}, so nobody can tell which training it is of"

@@ -90,11 +90,8 @@ def _loaded(place: Path, kind: str, load: Callable[[FolderReader], Thing]) -> tu
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[bool]:
-    """While the block runs, no other process is in such a block for the same place.
-
-    Gives True; or False where locks do not work, so that nobody is kept out.
-    """
+def alone(place: Path) -> Iterator[None]:
+    """While the block runs, no other process is in such a block for the same place, where locks work."""
     path = place.with_name(f".{place.name}.lock")
     lock = FileLock(path, fallback_to_soft=False)
     locked = False
@@ -110,7 +107,7 @@ def alone(place: Path) -> Iterator[bool]:
         with suppress(OSError):
             path.unlink()
     try:
-        yield locked
+        yield
     finally:
         if locked:
             with suppress(OSError):  # waiting processes notice that the file is gone and lock a new one

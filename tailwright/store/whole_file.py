@@ -1,15 +1,17 @@
-"""A file that is complete or absent: written beside its place and renamed into it."""
+"""A file that is complete or absent: written in a hidden folder beside its place and renamed into it.
+
+The folder is that of `tailwright.store.placing`: what a killed writer left goes with the next write.
+"""
 
 from __future__ import annotations
 
-import glob
 import os
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from tailwright.store.errors import errors_of_writing
+from tailwright.store.placing import clear_remains, staging
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -22,23 +24,9 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; it is renamed in the end, or removed if the block fails."""
-    staged = sibling(path)
+    """A path of the same name to write to; it is renamed in the end, or removed if the block fails."""
     with errors_of_writing(path):
-        try:
-            yield staged
-            staged.replace(path)
-        finally:
-            staged.unlink(missing_ok=True)
-
-
-def clear_siblings(path: Path) -> None:
-    """Remove what killed writers of this file left; only for callers who know that nobody is writing it."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.tmp-{'[0-9a-f]' * 8}"):
-        with suppress(OSError):
-            left.unlink()
-
-
-def sibling(path: Path) -> Path:
-    """A hidden, unused name in the same folder."""
-    return path.parent / f".{path.name}.tmp-{secrets.token_hex(4)}"
+        clear_remains(path)
+        with staging(path) as folder:
+            yield folder / path.name
+            (folder / path.name).replace(path)

@@ -18,7 +18,6 @@ from tailwright.encoders.token_batches import bucketed_order
 from tailwright.encoders.transformer import TransformerEncoder
 from tailwright.errors import TailwrightError
 from tailwright.store.shared import spared_seconds
-from tailwright.store.whole_file import sibling
 
 
 @pytest.fixture
@@ -173,8 +172,9 @@ def test_notes_that_a_killed_process_left_half_written_are_removed(tiny_bert, tm
     rows = encoder.tokenizer.rows(TEXTS, 40)
     frozen_features(encoder, rows, tmp_path)
     (notes,) = tmp_path.glob("frozen-*/blocks.json")
-    left = sibling(notes)
-    left.touch()
+    left = notes.with_name(".blocks.json.tmp-0123abcd")
+    left.mkdir()
+    (left / notes.name).touch()
     frozen_features(encoder, rows, tmp_path)
     assert notes.exists()
     assert not left.exists()

@@ -143,6 +143,18 @@ def test_whatever_fails_for_want_of_memory_says_so_and_what_to_lower(error):
     assert re.match(r"not enough memory( \(.*\))?, expected less work at a time: lower settings", str(line))
 
 
+def test_a_library_that_only_says_that_it_could_not_be_loaded_has_too_little_memory():
+    """As llvmlite does where the address space is small."""
+    try:
+        try:
+            raise OSError("libllvmlite.so: failed to map segment from shared object")
+        except OSError:
+            raise OSError("Could not find/load shared object file 'libllvmlite.so'")  # noqa: B904
+    except OSError as error:
+        line = str(as_one_line(error))
+    assert line.startswith("not enough memory (Could not find/load shared object file 'libllvmlite.so')")
+
+
 def test_the_command_says_memory_where_a_model_runs_out_of_it(place, capsys, monkeypatch):
     def greedy(*arguments, **options):
         raise MemoryError("Unable to allocate 3.73 GiB")

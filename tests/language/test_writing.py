@@ -116,7 +116,9 @@ def test_finished_shards_are_not_touched_again(generator: Generator, tmp_path: P
 def test_what_a_killed_process_was_writing_goes(generator: Generator, tmp_path: Path) -> None:
     first = write(generator, SOURCES)
     path = next(tmp_path.rglob("000001.json"))
-    path.rename(path.with_name(".000001.json.tmp-0123abcd"))
+    left = path.with_name(".000001.json.tmp-0123abcd")
+    left.mkdir()
+    path.rename(left / path.name)
     assert same(write(generator, SOURCES), first)
     assert sorted(file.name for file in path.parent.iterdir()) == [f"{i:06}.json" for i in range(3)]
 

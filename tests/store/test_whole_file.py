@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tailwright.errors import InputError, TailwrightError
-from tailwright.store.whole_file import clear_siblings, sibling, whole_file, write_whole
+from tailwright.store.whole_file import whole_file, write_whole
 
 
 def test_a_file_is_written_and_replaced(tmp_path):
@@ -20,11 +20,23 @@ def test_a_file_is_written_and_replaced(tmp_path):
 
 def test_what_killed_writers_left_is_cleared_and_nothing_else(tmp_path):
     path = tmp_path / "[a].txt"
-    others = [path, tmp_path / ".[a].txt.tmp-mine", sibling(tmp_path / "a.txt")]
-    for each in (sibling(path), sibling(path), *others):
-        each.touch()
-    clear_siblings(path)
-    assert sorted(tmp_path.iterdir()) == sorted(others)
+    left = [tmp_path / f".[a].txt.tmp-{name}" for name in ("0123abcd", "4567abcd")]
+    others = [tmp_path / ".[a].txt.tmp-mine", tmp_path / ".a.txt.tmp-0123abcd"]
+    for folder in (*left, *others):
+        folder.mkdir()
+        (folder / path.name).touch()
+    write_whole(path, b"new")
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others])
+
+
+def test_a_writer_leaves_another_that_is_still_writing_alone(tmp_path):
+    path = tmp_path / "a.txt"
+    with whole_file(path) as staged:
+        staged.write_bytes(b"slow")
+        write_whole(path, b"quick")
+        assert path.read_bytes() == b"quick"
+    assert path.read_bytes() == b"slow"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import nn
 
 from tailwright.evaluation.ranking import TopK
 from tailwright.heads.cluster_beam import BeamCandidates
@@ -26,6 +27,8 @@ class BeamTraining(ABC):
 
     It can be watched from the extreme phase on, when labels have scores.
     """
+
+    network: nn.Module
 
     def __init__(
         self,
@@ -105,7 +108,9 @@ class BeamTraining(ABC):
         """(rows, beam): the best clusters of each training row."""
 
         def make() -> np.ndarray:
+            learns = self.network.training
             clusters = self.learner().best_clusters(self.rows.texts.rows, self.settings.beam.size).ids
+            self.network.train(learns)  # else the epoch, or what a resumed one has left, has no dropout
             reached = reach(self.rows.data, clusters, self.candidates())
             self._work.log("reach", phase=f"{self.name} extreme", **reached)
             return clusters

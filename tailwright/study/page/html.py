@@ -18,7 +18,8 @@ from tailwright import __version__
 from tailwright.data.text.printable import printable
 from tailwright.errors import InputError
 from tailwright.store.errors import errors_of_writing
-from tailwright.store.whole_file import sibling, write_whole
+from tailwright.store.placing import staging
+from tailwright.store.whole_file import write_whole
 
 
 @cache
@@ -54,9 +55,8 @@ def refuse_unwritable(path: Path) -> None:
         # A rename would put the page in the place of a device or a pipe.
         if path.exists() and not path.is_file():
             raise InputError("is no plain file", expected="a new file or one to replace", path=path)
-        staged = sibling(path)
-        staged.open("xb").close()
-        staged.unlink()
+        with staging(path):
+            pass  # whoever may make a folder beside it may write it
 
 
 def write_page(path: Path, content: str) -> None:
