@@ -14,7 +14,7 @@ from numba import njit
 from tailwright.kernels.ranking import find_label
 from tailwright.kernels.tfidf import sort_ids
 
-_FEATURES_A_PART = 4  # score, share, missing, place
+FEATURES_A_PART = 4  # score, share, missing, place
 
 
 @njit(cache=True, nogil=True)
@@ -31,7 +31,7 @@ def candidate_features(
     A label that a part did not name is put `below` its last; smaller probabilities count as `smallest`.
     """
     parts, texts, k = ids.shape
-    width = _FEATURES_A_PART * parts + 1
+    width = FEATURES_A_PART * parts + 1
     rows = np.empty(parts * texts * k, np.int64)
     labels = np.empty(parts * texts * k, np.int32)
     features = np.empty((parts * texts * k, width), np.float32)
@@ -58,7 +58,7 @@ def candidate_features(
             some = best > -math.inf
             unnamed = last - below if some else 0.0
             normal = best + math.log(max(total, smallest)) if some else 0.0
-            column = _FEATURES_A_PART * part
+            column = FEATURES_A_PART * part
             for at in range(first, used):
                 features[at, column], features[at, column + 1] = unnamed, unnamed - normal
                 features[at, column + 2], features[at, column + 3] = 1, 0

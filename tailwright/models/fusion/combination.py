@@ -26,11 +26,11 @@ import numpy as np
 
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.candidates import FEATURES_A_PART, candidate_features
 from tailwright.store import FolderReader, FolderWriter
 
 BELOW = 0.5  # how far below a part's last score a label is put that the part did not name
 SMALLEST = 1e-4  # probabilities below this are alike
-FEATURES_A_PART = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,34 +55,9 @@ def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.nda
     `log_odds` says which parts give log-odds; the others give probabilities. `counts` (labels,) are training
     rows.
     """
-    texts, labels = len(tops[0]), max(len(counts), 1)
-    base = np.arange(texts)[:, None] * labels  # a pair as one whole number
-    pairs = np.unique(np.concatenate([(base + top.ids)[top.ids >= 0] for top in tops]))
-    rows, ids = np.divmod(pairs, labels)
-    features = np.empty((len(pairs), FEATURES_A_PART * len(tops) + 1), dtype=np.float32)
-    for part, top in enumerate(tops):
-        named = top.ids >= 0
-        places = np.searchsorted(pairs, (base + top.ids)[named])
-        scores = top.scores if log_odds[part] else np.log(np.maximum(top.scores, SMALLEST))
-        columns = features[:, FEATURES_A_PART * part : FEATURES_A_PART * (part + 1)]
-        columns[:] = _unnamed(scores, named)[rows]
-        columns[places, 0] = scores[named]
-        columns[places, 2] = 0
-        columns[places, 3] = np.broadcast_to(1 / (1 + np.arange(top.k)), named.shape)[named]
-        columns[:, 1] += columns[:, 0]
-    features[:, -1] = np.log1p(counts[ids])
-    return CandidateFeatures(texts, rows, ids.astype(np.int32), features)
-
-
-def _unnamed(scores: np.ndarray, named: np.ndarray) -> np.ndarray:
-    """(texts, 4): the features of a label that a part did not name, the share without its score."""
-    known = np.where(named, scores, -np.inf)
-    some = named.any(axis=1)
-    best = np.where(some, known.max(axis=1, initial=-np.inf), 0)
-    last = np.where(some, np.where(named, scores, np.inf).min(axis=1, initial=np.inf), 0)
-    total = best + np.log(np.maximum(np.exp(known - best[:, None]).sum(axis=1), SMALLEST))
-    ones = np.ones(len(scores))
-    return np.stack([last - BELOW * some, -total * some, ones, 0 * ones], axis=1).astype(np.float32)
+    ids, scores = np.stack([top.ids for top in tops]), np.stack([top.scores for top in tops])
+    found = candidate_features(ids, scores, np.array(log_odds, dtype=bool), counts, BELOW, SMALLEST)
+    return CandidateFeatures(len(tops[0]), *found)
 
 
 @dataclass(frozen=True, eq=False)

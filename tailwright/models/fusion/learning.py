@@ -14,8 +14,8 @@ from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
 from tailwright.evaluation.logistic import logistic_curve
+from tailwright.kernels.candidates import FEATURES_A_PART
 from tailwright.models.fusion.combination import (
-    FEATURES_A_PART,
     CandidateFeatures,
     Combination,
     plain_combination,

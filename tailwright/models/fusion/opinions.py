@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.models.fusion.combination import FEATURES_A_PART, Combination, candidates_of
+from tailwright.kernels.candidates import FEATURES_A_PART
+from tailwright.models.fusion.combination import Combination, candidates_of
 from tailwright.models.shared.reasons import PartOpinion, Reasons
 
 # The deviation of a part that misses 1 in 400 candidates of the held-out rows. With fewer, what the
