@@ -155,6 +155,12 @@ def test_a_library_that_only_says_that_it_could_not_be_loaded_has_too_little_mem
     assert line.startswith("not enough memory (Could not find/load shared object file 'libllvmlite.so')")
 
 
+def test_errors_behind_each_other_have_an_end():
+    one, other = OSError("one"), OSError("other")
+    one.__context__, other.__cause__ = other, one
+    assert as_one_line(one) is None
+
+
 def test_the_command_says_memory_where_a_model_runs_out_of_it(place, capsys, monkeypatch):
     def greedy(*arguments, **options):
         raise MemoryError("Unable to allocate 3.73 GiB")
