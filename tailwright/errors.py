@@ -50,6 +50,13 @@ class InputError(TailwrightError):
         super().__init__((where + what).replace("\n", "\\n"))
 
 
+class NoNumberError(TailwrightError, ValueError):
+    """Scores are no numbers, as those of a training that diverged."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"{found}; a lower learning rate may help")
+
+
 class MissingExtraError(InputError):
     """An optional dependency is not installed; the line says how to install it."""
 

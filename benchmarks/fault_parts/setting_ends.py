@@ -24,11 +24,12 @@ from tailwright.models import models
 from tailwright.settings import LARGEST, Bounds, settings_from
 from tailwright.streams import stream
 
-LONGEST = 5.0  # seconds that an accepted value is worked with
+LONGEST = 3.0  # seconds that an accepted value is worked with
 MEMORY = 6 << 30  # bytes of address space: a size that needs more is refused, or says memory
 ANY = (math.nan, math.inf, -math.inf, LARGEST + 1, -LARGEST - 1, 10**400, "nan", "", "x" * 1000, None, [], {})
 MIXING = ("twin", "xml-cnn", "la-roberta")  # the first that has the door trains with a mix
 TEXTS = ("", "x", "none", "/", "true", "false")
+_DIVERGES = "a lower learning rate may help"  # what a training ends with when its loss is no number
 
 
 class Case(NamedTuple):
@@ -43,7 +44,7 @@ class Case(NamedTuple):
 class SettingEnds:
     """All cases once, in an order drawn by the seed."""
 
-    name, share, patience = "settings", 0.22, 600.0
+    name, share, patience = "settings", 0.40, 600.0
 
     def count(self, place: Path) -> int | None:
         return len(_cases())
@@ -70,6 +71,8 @@ class SettingEnds:
         ended = Command(words, trial.scratch / "said", _little_memory).wait_for(LONGEST)
         if ended is None:
             return Outcome(done, "still at work")
+        if _DIVERGES in ended.said:
+            return Outcome(done, "diverges, and says so", ended.problem(1))
         return Outcome(done, "works" if not ended.code else "refused at work", ended.problem(0, 2))
 
 

@@ -60,7 +60,9 @@ def as_one_line(error: Exception) -> TailwrightError | None:
 
 def is_memory(error: BaseException | None) -> bool:
     """Whether the want of memory is behind an error; some libraries only mention it."""
-    while error is not None:
+    looked_at: set[int] = set()  # errors that were handled in turn may be behind each other
+    while error is not None and id(error) not in looked_at:
+        looked_at.add(id(error))
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True
         if isinstance(error, (RuntimeError, ImportError, OSError)) and any(

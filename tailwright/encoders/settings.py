@@ -20,7 +20,7 @@ class WordSettings(Settings):
         False, "whether vectors narrower than width are filled up with random numbers, not refused"
     )
     spread: float = setting(
-        1.0, "random word vectors are uniform up to this, above and below 0", above=0, most=1_000_000
+        1.0, "random word vectors are uniform up to this, above and below 0", above=0, most=1000
     )
     learn_words: bool = setting(True, "whether word vectors are trained too")
     max_length: int = setting(500, "words of a text that are read", least=1)

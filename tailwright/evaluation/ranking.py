@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from tailwright.errors import NoNumberError
 from tailwright.kernels.ranking import top_k
 
 PADDING = -1
@@ -79,7 +80,7 @@ def top_k_of_scores(
     entries = for_kernel(indptr, np.int64), for_kernel(indices, np.int32), for_kernel(data, precision)
     top_k(*entries, *excluded_arrays(excluded, (rows, labels)), ids, best, has_nan)
     if has_nan.any():
-        raise ValueError(f"row {int(np.argmax(has_nan))} has a score that is NaN")
+        raise NoNumberError(f"row {int(np.argmax(has_nan))} has a score that is NaN")
     return TopK(ids, best)
 
 

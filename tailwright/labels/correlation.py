@@ -97,7 +97,7 @@ def save_graph(graph: sparse.csr_array, path: str | Path) -> None:
 
 
 def _walk(by_row: sparse.csr_array, settings: GraphSettings, seed: int) -> Fill:
-    restart_up_to = np.uint64(min(int(settings.restart * 2.0**64), 2**64) - 1)
+    restart_up_to = np.uint64(min(max(int(settings.restart * 2.0**64), 1), 2**64) - 1)
     # Twice the labels that a walk can visit, to keep probing short.
     table_size = 1 << (2 * min(settings.steps, by_row.shape[1]) + 1).bit_length()
     key, threads = stream_key(seed, "correlation-graph"), get_num_threads()

@@ -51,7 +51,7 @@ class Plan(Settings):
     validate_every: int | None = setting(None, "steps between validations; None: after each epoch", least=1)
     micro_batch: int | None = setting(None, "rows whose loss is computed at a time; None: all", least=1)
     averaging: Averaging | None = setting(None, "when snapshots of the weights are averaged")
-    epsilon: float = setting(EPSILON, "what Adam adds to the root of the second moment", above=0)
+    epsilon: float = setting(EPSILON, "what Adam adds to the root of the second moment", least=1e-30)
     optimiser: Literal["adamw", "adafactor"] = setting("adamw", "of dense parameters")
     precision: Precision = setting("full", "mixed: products in half precision, on CUDA alone")
 

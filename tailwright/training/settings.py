@@ -24,7 +24,7 @@ class TrainingSettings(Settings):
     )
     warmup: float = setting(0.0, "share of the steps over which the rate rises first", least=0, below=1)
     weight_decay: float = setting(0.0, "of all but biases, norms and tables of words", least=0, most=1000)
-    epsilon: float = setting(1e-8, "what Adam adds to the root of the second moment", above=0)
+    epsilon: float = setting(1e-8, "what Adam adds to the root of the second moment", least=1e-30)
     clip: Literal["adaptive"] | float | None = setting(
         None, "largest norm of a gradient; adaptive: AttentionXML's rule; none: no clipping", above=0
     )

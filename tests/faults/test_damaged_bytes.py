@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+
 import pyarrow as pa
 import pyarrow.feather
 import pytest
@@ -21,6 +23,22 @@ def test_arrow_data_that_cannot_be_decompressed_are_refused(tmp_path):
     place = data.index(frame) + len(frame)
     path.write_bytes(data[:place] + b"\xff\xff" + data[place + 2 :])
     with pytest.raises(InputError, match=r"rows\.feather: no Arrow data \(.*\), expected an Arrow file"):
+        tw.read(path)
+
+
+def test_a_workbook_whose_sheet_cannot_be_decompressed_is_refused(tmp_path):
+    path = tmp_path / "rows.xlsx"
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in (("text", "labels"), ("red shoes", "shoes"), ("hat", "hats")):
+        book.active.append(row)
+    book.save(path)
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        place = (
+            archive.getinfo("xl/worksheets/sheet1.xml").header_offset + 30 + len("xl/worksheets/sheet1.xml")
+        )
+    path.write_bytes(data[:place] + b"\xff" * 20 + data[place + 20 :])
+    with pytest.raises(InputError, match=r"rows\.xlsx: no workbook \(Error -3 .*\), expected an \.xlsx file"):
         tw.read(path)
 
 

@@ -17,7 +17,7 @@ from tailwright.cli import run as command
 from tailwright.cli.failures import as_one_line
 from tailwright.cli.options import seconds_of
 from tailwright.errors import InputError
-from tailwright.evaluation import metrics_at_k
+from tailwright.evaluation import metrics_at_k, top_k_of_scores
 from tailwright.runs import Ensemble
 
 
@@ -155,6 +155,12 @@ def test_a_library_that_only_says_that_it_could_not_be_loaded_has_too_little_mem
     assert line.startswith("not enough memory (Could not find/load shared object file 'libllvmlite.so')")
 
 
+def test_errors_behind_each_other_have_an_end():
+    one, other = OSError("one"), OSError("other")
+    one.__context__, other.__cause__ = other, one
+    assert as_one_line(one) is None
+
+
 def test_the_command_says_memory_where_a_model_runs_out_of_it(place, capsys, monkeypatch):
     def greedy(*arguments, **options):
         raise MemoryError("Unable to allocate 3.73 GiB")
@@ -165,6 +171,15 @@ def test_the_command_says_memory_where_a_model_runs_out_of_it(place, capsys, mon
     assert said(capsys).startswith(
         "tailwright: not enough memory (Unable to allocate 3.73 GiB), expected less"
     )
+
+
+def test_scores_of_a_training_that_diverged_are_no_bug(place, capsys, monkeypatch):
+    def diverged(self, texts, k):
+        return top_k_of_scores(np.full((len(texts), 11), np.nan, np.float32), k)
+
+    monkeypatch.setattr("tailwright.models.popularity.Popularity.predict", diverged)
+    assert command(["predict", str(place / "run"), "apple", "-q"]) == 1
+    assert said(capsys) == "tailwright: row 0 has a score that is NaN; a lower learning rate may help"
 
 
 def test_ctrl_c_says_where_the_work_is_and_how_to_go_on(place, capsys, monkeypatch):

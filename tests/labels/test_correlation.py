@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from labels.plain_graph import plain_shares, random_targets
 from scipy import sparse
 
+from tailwright.data.pairs import pairs_from_lists
 from tailwright.labels import GraphSettings, correlation_graph, soft_annotations
 
 METHODS = ["walk", "series"]
@@ -120,6 +121,13 @@ def test_no_rows_no_labels_and_unsorted_pairs_are_fine(method):
     expected = correlation_graph(sparse.csr_array(sorted_parts, shape=(1, 3)), method=method)
     assert (found != expected).nnz == 0
     assert unsorted.indices.tolist() == [2, 0, 2, 1]
+
+
+def test_a_walk_that_hardly_ever_starts_again_has_an_end():
+    """5e-324 times 2**64 is 0: the largest number by which a walk starts again was once -1."""
+    targets = pairs_from_lists([[0, 1], [1, 2]], 3)
+    graph = correlation_graph(targets, steps=20, restart=5e-324)
+    assert graph.sum(axis=1).tolist() == [20, 20, 20]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_last_step_is_validated_too(tmp_path):
     [
         ({"validate_every": 0}, "validate_every must be >= 1 or none, got 0"),
         ({"micro_batch": 0}, "micro_batch must be >= 1 or none, got 0"),
-        ({"epsilon": 0.0}, "epsilon must be > 0, got 0.0"),
+        ({"epsilon": 0.0}, "epsilon must be >= 1e-30, got 0.0"),
         ({"precision": "half"}, "precision must be one of full, mixed, got 'half'"),
     ],
 )

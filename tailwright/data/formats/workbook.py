@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -50,18 +52,9 @@ def _rows(path: Path, sheet: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
         import openpyxl
     except ImportError as error:
         raise MissingExtraError("openpyxl, which reads workbooks,", "xlsx") from error
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except (
-        zipfile.BadZipFile,
-        KeyError,
-        ValueError,
-        openpyxl.utils.exceptions.InvalidFileException,
-    ) as error:
-        raise InputError(f"no workbook ({error})", expected="an .xlsx file", path=path) from error
-    try:
+    # Opened here, as openpyxl leaves a file open that it cannot read.
+    with _errors_of_workbooks(path), path.open("rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         if sheet and sheet not in book.sheetnames:
             expected = f"one of {', '.join(book.sheetnames)}"
             raise InputError(f"no sheet {quoted(sheet)}", expected=expected, path=path)
@@ -71,8 +64,20 @@ def _rows(path: Path, sheet: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
             raise InputError(f"{len(filled)} sheets: {', '.join(filled)}", expected=expected, path=path)
         if sheet or filled:
             yield from enumerate(book[sheet or filled[0]].iter_rows(values_only=True), 1)
-    finally:
-        book.close()
+
+
+@contextmanager
+def _errors_of_workbooks(path: Path) -> Iterator[None]:
+    """Turns what goes wrong with a damaged workbook, in its archive or in its XML, into one line."""
+    content = (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError)
+    archive = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (*content, *archive) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"no workbook ({reason})", expected="an .xlsx file", path=path) from error
 
 
 def cell_text(value: Any) -> str:

@@ -87,6 +87,8 @@ class SurrogateTraining:
 class LearnerTraining(BeamTraining):
     """One learner, whose word vectors start from those of the surrogate task and learn in both phases."""
 
+    network: DecafNetwork
+
     def __init__(self, network: DecafNetwork, surrogate: TextClassifier, *shared: Any, **own: Any) -> None:
         """The other arguments are those of `BeamTraining`."""
         super().__init__(*shared, **own)

@@ -114,6 +114,8 @@ class LabelSums(NamedTuple):
 class LearnerTraining(BeamTraining):
     """One learner, under the frozen word vectors of the surrogate task."""
 
+    network: EclareNetwork
+
     def __init__(
         self,
         network: EclareNetwork,
