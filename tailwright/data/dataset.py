@@ -344,9 +344,8 @@ def strings_at(column: pa.LargeStringArray, places: np.ndarray) -> list[str]:
     ['hat', 'été', 'été', '']
     """
     bounds, values = text_buffers(column)
-    content = memoryview(values)
     spans = zip(bounds[places].tolist(), bounds[places + 1].tolist(), strict=True)
-    return [str(content[start:end], "utf-8") for start, end in spans]
+    return [str(values.data[start:end], "utf-8") for start, end in spans]
 
 
 def not_blank(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -96,7 +96,7 @@ class SubwordTfIdf:
         """The same as (indptr, columns, weights), which kernels take."""
         offsets, values = readable(texts)
         words, settings = self.words, self.settings
-        tables = (
+        tables: tuple[Any, ...] = (
             *(*words.table.reading, words.idf, words.settings.sublinear),
             *(*self._piece_table.index, self.idf, settings.length, np.float32(settings.weight)),
         )

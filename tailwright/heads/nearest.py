@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 EXACT_POINTS = 200_000
-QUERIES_A_BLOCK, POINTS_A_BLOCK = 256, 2048  # of a matrix product: its scores are ranked in the cache
+# Of a matrix product: 16 MB of scores at most. Smaller blocks would stay in the cache, but the threads of
+# products and of ranking wait for each other: with two beside other work, 256 x 2048 took twice as long.
+QUERIES_A_BLOCK, POINTS_A_BLOCK = 512, 8192
 QUERIES_OF_A_GRAPH = 4096  # asked at once
 # Rounded points pay for so few queries, and for so many points for each that is wanted.
 FEW_QUERIES, POINTS_FOR_EACH = 4, 64
@@ -159,9 +161,8 @@ class RoundedPoints:
         self.points = points
 
     @cached_property
-    def _rounded(self) -> tuple[np.ndarray, ...]:
-        rounded: tuple[np.ndarray, ...] = round_points(self.points)
-        return rounded
+    def _rounded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return round_points(self.points)
 
     def top_k(self, queries: np.ndarray, k: int) -> TopK:
         """What `exact_top_k` gives."""

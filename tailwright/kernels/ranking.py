@@ -67,7 +67,7 @@ def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
 
 
 @njit(cache=True)
-def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: float) -> int:
+def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: Score) -> int:
     """Put an entry on the heap, dropping the worst if the heap is full; returns the new size."""
     if size == len(labels):
         labels[0], scores[0] = label, score

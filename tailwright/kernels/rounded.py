@@ -86,13 +86,13 @@ def nearest_rounded(
         for d in range(width):
             largest = max(largest, abs(queries[row, d]))
         step = largest / levels if largest > 0 else 1.0
-        error, length = 0.0, 0.0
+        squares, error_squares = 0.0, 0.0
         for d in range(width):
             level = round(queries[row, d] / step)
             query[d] = level
-            error += (queries[row, d] - level * step) ** 2
-            length += queries[row, d] ** 2
-        length, error = np.float32(math.sqrt(length)), np.float32(math.sqrt(error))
+            error_squares += (queries[row, d] - level * step) ** 2
+            squares += queries[row, d] ** 2
+        length, error = np.float32(math.sqrt(squares)), np.float32(math.sqrt(error_squares))
         size = 0
         for p in range(count):
             product = np.float32(step) * steps[p] * _rounded_dot(query, rounded[p])

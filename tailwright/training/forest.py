@@ -190,7 +190,7 @@ class Forest:
 
     def search(self, rows: sparse.csr_array | CsrArrays, k: int, *, beam: int, loss: int) -> TopK:
         """The k best labels of each row of `rows` (rows, columns), a matrix or the arrays of one."""
-        inputs = rows if isinstance(rows, tuple) else csr_arrays(rows)
+        inputs: CsrArrays = rows if isinstance(rows, tuple) else csr_arrays(rows)
         count = len(inputs[0]) - 1
         ids = np.full((count, k), -1, dtype=np.int32)
         scores = np.full((count, k), -np.inf, dtype=np.float32)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,7 +83,7 @@ class TfIdf:
     def rows(self, texts: Texts, *, threads: int | None = None) -> CsrArrays:
         """The same as (indptr, columns, weights), which kernels take."""
         offsets, values = readable(texts, threads)
-        tables = (*self.table.reading, self.idf, self.settings.sublinear)
+        tables: tuple[Any, ...] = (*self.table.reading, self.idf, self.settings.sublinear)
         return joined_rows(
             run_blocks(
                 lambda first, last: weigh_words(values, offsets, first, last, *tables),
