@@ -16,7 +16,7 @@ QUICK = ("train popularity", "train label-matcher", "train linear", "train twin"
 class Crowds:
     """The light jobs in turn, plain, with what lets them go on, and over shared work."""
 
-    name, share, patience = "crowds", 0.05, 3 * LONGEST
+    name, share, patience = "crowds", 0.04, 3 * LONGEST
 
     def count(self, place: Path) -> int | None:
         return None

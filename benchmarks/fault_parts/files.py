@@ -39,7 +39,7 @@ class Good(NamedTuple):
 class Files:
     """The good files in turn; one of each is changed."""
 
-    name, share, patience = "files", 0.14, 600.0
+    name, share, patience = "files", 0.1, 600.0
 
     def count(self, place: Path) -> int | None:
         return None

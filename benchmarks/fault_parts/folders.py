@@ -33,7 +33,7 @@ TEXTS = ["apple bridge old", "", "zzz", "forest things harbour"]
 class Folders:
     """The runs of all models in turn."""
 
-    name, share, patience = "folders", 0.24, 600.0
+    name, share, patience = "folders", 0.3, 600.0
 
     def __init__(self) -> None:
         self._lies: dict[str, tuple[int, Iterator[Damage]]] = {}

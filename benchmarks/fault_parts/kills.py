@@ -16,7 +16,7 @@ TIMES = 2  # the most kills of a trial
 class Kills:
     """The jobs in turn; one in four is killed again while it goes on."""
 
-    name, share, patience = "kills", 0.12, 4 * LONGEST
+    name, share, patience = "kills", 0.13, 4 * LONGEST
 
     def count(self, place: Path) -> int | None:
         return None

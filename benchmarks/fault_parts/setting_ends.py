@@ -44,7 +44,7 @@ class Case(NamedTuple):
 class SettingEnds:
     """All cases once, in an order drawn by the seed."""
 
-    name, share, patience = "settings", 0.40, 600.0
+    name, share, patience = "settings", 0.38, 600.0
 
     def count(self, place: Path) -> int | None:
         return len(_cases())
