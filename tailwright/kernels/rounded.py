@@ -21,8 +21,8 @@ from tailwright.kernels.ranking import best_first, better, offer
 LEVELS = 127  # of a rounded number, on either side of 0
 _QUERY_LEVELS = 32_767
 _LARGEST_SUM = 2**31 - 1
-# What rounding to float32 may add to a sum of products, for each unit of |q| |v|: far more than it does.
-_SLACK = np.float32(1e-5)
+# What rounding to float32 may change in a sum of products, for each number in it and each unit of |q| |v|.
+_SLACK = 1e-7
 
 
 @njit(cache=True, nogil=True)
@@ -78,6 +78,7 @@ def nearest_rounded(
     count, width = points.shape
     k = ids.shape[1]
     levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
+    slack = np.float32(_SLACK * (width + 8))
     query = np.empty(width, np.int16)
     upper = np.empty(count, np.float32)
     lower_ids, lower = np.empty(k, np.int32), np.empty(k, np.float32)
@@ -96,7 +97,7 @@ def nearest_rounded(
         size = 0
         for p in range(count):
             product = np.float32(step) * steps[p] * _rounded_dot(query, rounded[p])
-            bound = length * errors[p] + error * lengths[p] + _SLACK * length * (lengths[p] + errors[p])
+            bound = length * errors[p] + error * lengths[p] + slack * length * (lengths[p] + errors[p])
             upper[p] = product + bound
             if size < k or product - bound > lower[0]:
                 size = offer(lower_ids, lower, size, p, product - bound)
