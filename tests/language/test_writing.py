@@ -53,7 +53,9 @@ def write(generator: Generator, texts: tuple[str, ...] | list[str], **changes: o
 
 
 def shard_files(folder: Path) -> dict[str, tuple[int, bytes]]:
-    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*.json")}
+    """The finished ones; what is being written has the same name, in a hidden folder."""
+    finished = [path for path in folder.rglob("*.json") if not path.parent.name.startswith(".")]
+    return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in finished}
 
 
 def same(one: Written, other: Written) -> bool:
