@@ -19,7 +19,7 @@ import tailwright as tw
 from tailwright.data import Corpus
 
 DATASETS = ["winapi-seealso", "tibkat-keywords-titles", "yso-finna-en"]
-MODELS = ["linear", "twin", "linear+twin"]
+MODELS = ["linear", "twin", "linear+twin", "linear+twin+label-matcher"]
 AUGMENTATIONS: dict[str, dict[str, Any]] = {
     "none": {},
     "gandalf": {"augment": ["gandalf"]},

@@ -115,7 +115,7 @@ async def open_loop(asked: dict[str, Any]) -> dict[str, Any]:
         task = asyncio.create_task(one(number, due))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
-    offered = count / (loop.time() - start)
+    offered = count / max(loop.time() - start, 1e-9)
     if tasks:
         await asyncio.wait(tasks, timeout=PATIENCE)
     outcomes["unanswered"] += len(tasks)
