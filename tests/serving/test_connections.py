@@ -154,6 +154,7 @@ def test_requests_that_come_as_the_server_stops_listening_are_answered(matcher_f
     clients, waiting = [], connections.waiting_connections
 
     def at_the_last_moment(sock):
+        monkeypatch.setattr(connections, "DRAIN_SECONDS", PATIENCE)  # for the request that comes later
         kept.sendall(REQUEST)
         clients.extend(connected(port, sent) for sent in (REQUEST, REQUEST[:20], b""))
         return waiting(sock)
