@@ -171,7 +171,7 @@ def test_rows_that_were_held_out_stay_so_and_new_ones_join_them(place):
     assert len(more) == 2 * len(held)
 
 
-def test_of_rows_that_all_parts_know_none_is_held_out_later(place):
+def test_of_rows_that_all_parts_know_none_is_held_out_later(place, monkeypatch):
     fitted = tw.train(
         tw.read(place / "data"), "linear+label-matcher", settings={"fewest": 4, "held_out": 0.2}
     )
@@ -181,8 +181,15 @@ def test_of_rows_that_all_parts_know_none_is_held_out_later(place):
     _, held = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, (*going.starts, 102))
     assert held.origin.rows.min() >= model.seen
     # Too few new rows to learn from: the combination stays.
-    later = type(model)(replace(model.settings, fewest=50))
+    later, given = type(model)(replace(model.settings, fewest=50)), []
+    fit_more = Linear.fit_more
+    monkeypatch.setattr(Linear, "fit_more", lambda *a, **k: given.append(a[2]) or fit_more(*a, **k))
     later.fit_more(model, LaterRows(going.corpus, going.starts))
+    # `linear` gets label texts as rows, of which those of new labels are new.
+    is_new = given[0].is_new()[len(going.corpus.train) :]
+    labels = len(going.corpus.labels)
+    assert is_new.tolist() == [label >= len(model.counts) for label in range(labels)]
+    assert is_new.any()
     assert later.combination is model.combination
     assert later.seen == model.seen
 

@@ -85,10 +85,25 @@ def both() -> Fusion:
 @pytest.mark.parametrize("name", ["label-matcher+linear", "label-matcher+linear+popularity"])
 def test_other_fusions_keep_the_contract_too(name):
     # Label texts as rows make scores of `linear` on so few rows nearly equal, so it must solve them well.
-    check_model(name, {"linear": {"tolerance": 1e-4}})
+    settings = {"linear": {"tolerance": 1e-4}}
+    check_model(name, settings)
+    places = mean_places_of_label_0(name, settings)
+    assert places == sorted(places)
     card = models.get(name).card
     assert (card.name, card.doors) == (name, ("rows",))
     assert set(card.reads) == {"texts", "targets", "label texts"}
+
+
+def mean_places_of_label_0(name: str, settings: dict) -> list[float]:
+    """Over all rows, when those that carry the label weigh 1, 0.5 and 0.25: no weight, no better place."""
+    corpus, places = tiny_corpus(), []
+    carriers = corpus.train.targets[:, [0]].toarray().ravel() > 0
+    for weight in (1, 0.5, 0.25):
+        weights = np.where(carriers, weight, 1).astype(np.float32)
+        model = fitted(name, corpus.with_train(replace(corpus.train, weights=weights)), settings)
+        named = model.predict(corpus.train.texts, 5).ids == 0
+        places.append(float(np.where(named.any(axis=1), named.argmax(axis=1), 5).mean()))
+    return places
 
 
 def test_a_part_that_knows_little_is_learnt_to_be_believed_little():
@@ -356,6 +371,7 @@ def test_a_part_can_have_label_texts_as_rows_of_its_own():
     rows = grown.train.take(np.arange(len(plain.train), len(grown.train)))
     assert rows.texts.to_pylist() == corpus.labels.texts.to_pylist()
     np.testing.assert_array_equal(rows.targets.toarray(), np.eye(LABELS))
+    np.testing.assert_array_equal(rows.origin.rows, 400 + np.arange(LABELS))
     # Each counts as much as what the rows say of its label.
     pairs = plain.train.targets
     means = (pairs.T @ plain.train.weights) / pairs.sum(axis=0)

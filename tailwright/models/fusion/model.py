@@ -83,8 +83,9 @@ class Fusion(Model):
 
         def fit(name: str, part: Model, place: Workplace) -> None:
             rows = self._rows_of(name, learning, len(later.corpus.train.originals()))
-            place_in = np.arange(len(rows.train))
-            texts_of_old = (place_in >= len(learning.train)) & (rows.train.origin.rows < len(before.counts))
+            texts_of_old = np.zeros(len(rows.train), dtype=bool)
+            behind = rows.train.targets[len(learning.train) :]  # a row of label texts has one label
+            texts_of_old[len(learning.train) :] = behind.indices < len(before.counts)
             part.fit_more(known[name], LaterRows(rows, later.starts, texts_of_old), seed=seed, work=place)
 
         self._fit_parts(fit, learning, work)
@@ -99,8 +100,9 @@ class Fusion(Model):
         own = sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
         rows = label_rows(corpus, LABEL_ROWS, own)
         weights = _mean_weights(train)[rows.origin.rows]
-        # As original rows: weights of labels in made rows, which a user may have set, are not for them.
-        origin = Origin.made_by("", rows.origin.rows)
+        # As original rows that came last: weights of labels in made rows, which a user may have set, are not
+        # for them.
+        origin = Origin.made_by("", train.origin.rows.max(initial=-1) + 1 + rows.origin.rows)
         return corpus.with_train(Dataset.concat([train, replace(rows, weights=weights, origin=origin)]))
 
     def _fit_parts(self, fit: FitPart, learning: Corpus, work: Workplace) -> None:
