@@ -14,7 +14,7 @@ from tailwright.checks.corpora import odd_corpus, tiny_corpus
 from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.errors import InputError
-from tailwright.models.fusion.combination import plain_combination
+from tailwright.models.fusion.combination import NO_DEVIATION, plain_combination
 from tailwright.runs.run import Run
 
 TEXT = "Old apple, zzyzx bridge part1"
@@ -167,7 +167,7 @@ def test_what_a_part_adds_is_what_its_silence_would_cost(fusion, monkeypatch):
 
 
 def test_a_part_that_is_never_silent_adds_nothing_that_is_known(fusion, monkeypatch):
-    never = replace(fusion.model.combination, deviation=np.full(9, 1e-6, np.float32))
+    never = replace(fusion.model.combination, deviation=np.full(12, NO_DEVIATION, np.float32))
     monkeypatch.setattr(fusion.model, "combination", never)
     assert [part.adds for part in fusion.explain(TEXT, "0", rows=0).labels[0].reasons.parts] == [None, None]
 

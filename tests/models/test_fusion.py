@@ -234,6 +234,7 @@ def test_the_best_5_are_the_same_however_many_are_asked_for(both, candidates):
     texts = tiny_corpus(rows=60, seed=3).train.texts
     model = models.get("linear+twin")(replace(both.settings, candidates=candidates))
     model.parts, model.combination, model.counts = both.parts, both.combination, both.counts
+    model.mentions = both.mentions
     few, many = model.predict(texts, 5), model.predict(texts, 60)
     np.testing.assert_array_equal(few.ids, many.ids[:, :5])
     np.testing.assert_array_equal(few.scores, many.scores[:, :5])
@@ -432,18 +433,18 @@ def test_a_folder_brings_back_parts_and_combination(both, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"direct": np.full(9, np.nan, np.float32)}, "found direct of float32, expected finite float32"),
+        ({"direct": np.full(12, np.nan, np.float32)}, "found direct of float32, expected finite float32"),
         ({"curve": np.array([np.inf, 0], np.float32)}, "found curve of float32, expected finite float32"),
-        ({"deviation": np.zeros(9, np.float32)}, "found deviation of float32"),
-        ({"mean": np.zeros(9)}, "found mean of float64, expected finite float32"),
-        ({"inner": np.zeros((31, 9), np.float32)}, "inner"),
+        ({"deviation": np.zeros(12, np.float32)}, "found deviation of float32"),
+        ({"mean": np.zeros(12)}, "found mean of float64, expected finite float32"),
+        ({"inner": np.zeros((31, 12), np.float32)}, "inner"),
         ({"outer": np.zeros(33, np.float32)}, "outer"),
         ({"offset": np.zeros((32, 1), np.float32)}, "offset"),
     ],
 )
 def test_a_damaged_combination_is_one_line(both, tmp_path, change, message):
     damaged = models.get("linear+twin")(both.settings)
-    damaged.parts, damaged.counts = both.parts, both.counts
+    damaged.parts, damaged.counts, damaged.mentions = both.parts, both.counts, both.mentions
     damaged.combination = replace(both.combination, **change)
     with pytest.raises(InputError) as caught:
         damaged.load(open_folder(saved(damaged, tmp_path / "model"), kind="model"), 11)
@@ -456,6 +457,7 @@ def test_a_damaged_combination_is_one_line(both, tmp_path, change, message):
 def test_counts_that_cannot_be_are_one_line(both, tmp_path, counts):
     damaged = models.get("linear+twin")(both.settings)
     damaged.parts, damaged.combination, damaged.counts = both.parts, both.combination, counts
+    damaged.mentions = both.mentions
     with pytest.raises(InputError, match="counts"):
         damaged.load(open_folder(saved(damaged, tmp_path / "model"), kind="model"), 11)
 
@@ -463,22 +465,23 @@ def test_counts_that_cannot_be_are_one_line(both, tmp_path, counts):
 @pytest.mark.slow
 def test_a_part_that_was_finished_before_a_kill_is_not_trained_again(tmp_path):
     corpus, data = toy_corpus(400), toy_rows(400, 450)
-    expected = fitted(TOYS, corpus, {"held_out": 0.25}).predict(data.texts, 6)
+    once = {"held_out": 0.25, "few_rows": 0}  # not again from all rows
+    expected = fitted(TOYS, corpus, once).predict(data.texts, 6)
     Toy.fits.clear()
     Toy.dying.add("knows-rare")
     with pytest.raises(KilledError):
-        fitted(TOYS, corpus, {"held_out": 0.25}, Workplace(tmp_path))
+        fitted(TOYS, corpus, once, Workplace(tmp_path))
     assert [name for name, _ in Toy.fits] == ["knows-frequent", "knows-rare"]
     Toy.fits.clear()
     Toy.dying.clear()
-    model = fitted(TOYS, corpus, {"held_out": 0.25}, Workplace(tmp_path, resume=True))
+    model = fitted(TOYS, corpus, once, Workplace(tmp_path, resume=True))
     assert [name for name, _ in Toy.fits] == ["knows-rare"]
     top = model.predict(data.texts, 6)
     np.testing.assert_array_equal(top.ids, expected.ids)
     np.testing.assert_array_equal(top.scores, expected.scores)
     # Not asked to resume, it starts anew.
     Toy.fits.clear()
-    fitted(TOYS, corpus, {"held_out": 0.25}, Workplace(tmp_path))
+    fitted(TOYS, corpus, once, Workplace(tmp_path))
     assert [name for name, _ in Toy.fits] == ["knows-frequent", "knows-rare"]
 
 

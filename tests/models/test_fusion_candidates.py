@@ -39,7 +39,7 @@ def plainly(parts: list[list[Said]], log_odds: list[bool], counts: list[int]) ->
                 places = [one for one, _ in part[text]]
                 place = 1 / (1 + places.index(label)) if label in named else 0
                 features += [score, score - total, float(label not in named), place]
-            found[text, label] = [*features, math.log(1 + counts[label])]
+            found[text, label] = [*features, math.log(1 + counts[label]), 0, 0, 0]  # no label stands there
     return found
 
 
@@ -82,7 +82,7 @@ def test_a_label_that_a_part_did_not_name_stands_just_below_its_last():
     total = math.log(math.exp(2) + math.exp(1))
     assert unnamed.tolist() == pytest.approx([1 - BELOW, 1 - BELOW - total, 1, 0])
     assert found.features[1, FEATURES_A_PART:].tolist() == pytest.approx(
-        [math.log(0.5), 0, 0, 1, math.log(100)]
+        [math.log(0.5), 0, 0, 1, math.log(100), 0, 0, 0]
     )
 
 
@@ -95,7 +95,7 @@ def test_a_part_that_says_nothing_of_a_text_says_the_same_of_all_its_labels():
 
 def test_nothing_named_at_all_gives_no_candidates():
     found = candidates_of([top_k([[], []], 2)] * 2, [True, False], np.array([1, 1]))
-    assert (found.texts, len(found.rows), found.features.shape) == (2, 0, (0, 2 * FEATURES_A_PART + 1))
+    assert (found.texts, len(found.rows), found.features.shape) == (2, 0, (0, 2 * FEATURES_A_PART + 4))
 
 
 def test_ids_of_many_texts_over_many_labels_do_not_overflow():

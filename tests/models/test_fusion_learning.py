@@ -20,6 +20,7 @@ from tailwright.models.fusion.combination import (
     Combination,
     candidates_of,
     plain_combination,
+    width_of,
 )
 from tailwright.models.fusion.learning import combination_loss, learnt_combination, unseen_log_odds
 from tailwright.streams import stream
@@ -203,14 +204,16 @@ def test_rows_without_a_right_candidate_give_finite_numbers_and_low_probabilitie
 
 
 def test_held_out_rows_of_which_no_part_names_anything_are_combined_plainly():
-    none = CandidateFeatures(ROWS, np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, 9), np.float32))
+    none = CandidateFeatures(
+        ROWS, np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros((0, width_of(2)), np.float32)
+    )
     found = learnt_combination(none, held_out(), hidden=8, emphasis=np.ones(LABELS), seed=0)
     assert same(found, plain_combination(2, 8))
 
 
 def test_plain_is_the_mean_of_the_shares():
     for parts in (1, 2, 3):
-        features = stream(parts, "test/fusion").normal(size=(5, 4 * parts + 1)).astype(np.float32)
+        features = stream(parts, "test/fusion").normal(size=(5, width_of(parts))).astype(np.float32)
         shares = features[:, [1 + 4 * part for part in range(parts)]]
         np.testing.assert_allclose(
             plain_combination(parts, 8).log_odds(features), shares.mean(axis=1), rtol=1e-5

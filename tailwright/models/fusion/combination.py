@@ -14,7 +14,13 @@ The candidates are the best labels of all parts. The features of a candidate, fr
 | missing | 1 if the part did not name the label |
 | place | 1 / (1 + place in the part's ranking), 0 if missing |
 
-and of the label, once, ln(1 + training rows).
+of the label, once, ln(1 + training rows), and of the label's own text (`mentions`):
+
+| feature | |
+|---|---|
+| stands | 1 if it stands in the text, word for word |
+| times | ln(1 + how often) |
+| early | 1 - the share of the text before it first stands there; 0 if it does not |
 """
 
 from __future__ import annotations
@@ -27,10 +33,24 @@ import numpy as np
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.candidates import FEATURES_A_PART, candidate_features
+from tailwright.kernels.mentions import MENTION_FEATURES
+from tailwright.models.fusion.mentions import MentionsOf, no_mentions
 from tailwright.store import FolderReader, FolderWriter
 
 BELOW = 0.5  # how far below a part's last score a label is put that the part did not name
 SMALLEST = 1e-4  # probabilities below this are alike
+# A feature that is the same for all held-out candidates has taught nothing. Divided by this, it says nothing.
+LEAST_DEVIATION, NO_DEVIATION = 1e-3, 1e6
+
+
+def width_of(parts: int) -> int:
+    """How many features a candidate of so many parts has."""
+    return FEATURES_A_PART * parts + 1 + MENTION_FEATURES
+
+
+def parts_of_width(features: int) -> int:
+    """The parts of candidates with so many features."""
+    return (features - width_of(0)) // FEATURES_A_PART
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +60,7 @@ class CandidateFeatures:
     texts: int
     rows: np.ndarray  # (pairs,) int64
     labels: np.ndarray  # (pairs,) int32
-    features: np.ndarray  # (pairs, 4 x parts + 1) float32
+    features: np.ndarray  # (pairs, 4 x parts + 4) float32
 
     def of_texts(self, texts: np.ndarray) -> CandidateFeatures:
         """The candidates of some texts, given in ascending order, which are then numbered from 0."""
@@ -49,7 +69,12 @@ class CandidateFeatures:
         return CandidateFeatures(len(texts), rows, self.labels[kept], self.features[kept])
 
 
-def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.ndarray) -> CandidateFeatures:
+def candidates_of(
+    tops: Sequence[TopK],
+    log_odds: Sequence[bool],
+    counts: np.ndarray,
+    mentions_of: MentionsOf = no_mentions,
+) -> CandidateFeatures:
     """The union of what the parts name.
 
     `log_odds` says which parts give log-odds; the others give probabilities. `counts` (labels,) are training
@@ -57,7 +82,14 @@ def candidates_of(tops: Sequence[TopK], log_odds: Sequence[bool], counts: np.nda
     """
     ids, scores = np.stack([top.ids for top in tops]), np.stack([top.scores for top in tops])
     found = candidate_features(ids, scores, np.array(log_odds, dtype=bool), counts, BELOW, SMALLEST)
-    return CandidateFeatures(len(tops[0]), *found)
+    rows, labels, features = found
+    return CandidateFeatures(len(tops[0]), rows, labels, np.hstack([features, mentions_of(rows, labels)]))
+
+
+def scaling_of(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(mean, deviation), each (features,), of the features (pairs, features) of held-out candidates."""
+    deviation = features.std(0)
+    return features.mean(0), np.where(deviation < LEAST_DEVIATION, np.float32(NO_DEVIATION), deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +116,7 @@ class Combination:
     @staticmethod
     def load(folder: FolderReader, parts: int, hidden: int) -> Combination:
         """What `save` wrote, checked."""
-        features = FEATURES_A_PART * parts + 1
+        features = width_of(parts)
         shapes = {
             **dict.fromkeys(("mean", "deviation", "direct"), (features,)),
             "inner": (hidden, features),
@@ -103,9 +135,9 @@ class Combination:
 
 def plain_combination(parts: int, hidden: int) -> Combination:
     """Without rows to learn from: the mean of the parts' shares, which are logarithms of probabilities."""
-    features = FEATURES_A_PART * parts + 1
+    features = width_of(parts)
     direct = np.zeros(features, dtype=np.float32)
-    direct[1::FEATURES_A_PART] = 1 / parts
+    direct[1 : FEATURES_A_PART * parts : FEATURES_A_PART] = 1 / parts
     zeros, ones = np.zeros(features, np.float32), np.ones(features, np.float32)
     none = np.zeros(hidden, np.float32)
     curve = np.array([1, 0], np.float32)

@@ -14,11 +14,12 @@ from tailwright.data.batch_targets import BatchTargets
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
 from tailwright.evaluation.logistic import logistic_curve
-from tailwright.kernels.candidates import FEATURES_A_PART
 from tailwright.models.fusion.combination import (
     CandidateFeatures,
     Combination,
+    parts_of_width,
     plain_combination,
+    scaling_of,
 )
 from tailwright.streams import stream
 from tailwright.training.array_adam import ArrayAdam
@@ -45,10 +46,10 @@ def learnt_combination(
 
     `emphasis` (labels,) multiplies the loss of a right label.
     """
-    start = plain_combination(candidates.features.shape[1] // FEATURES_A_PART, hidden)
+    start = plain_combination(parts_of_width(candidates.features.shape[1]), hidden)
     if not len(candidates.rows):
         return start
-    mean, deviation = candidates.features.mean(0), candidates.features.std(0) + 1e-6
+    mean, deviation = scaling_of(candidates.features)
     x = (candidates.features - mean) / deviation
     draws, scale = stream(seed, "fusion/weights"), np.sqrt(x.shape[1])
     arrays = {

@@ -27,6 +27,7 @@ from tailwright.models.fusion.combination import (
     plain_combination,
 )
 from tailwright.models.fusion.learning import learnt_combination, unseen_log_odds
+from tailwright.models.fusion.mentions import Mentions
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
 from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
@@ -48,6 +49,7 @@ class Fusion(Model):
 
     parts: list[Model]
     combination: Combination
+    mentions: Mentions
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
     added: int = 0  # labels at the end that were added by their texts, which only some parts know
     seen: int = 0  # the parts know all rows that are numbered below this; later ones may have been held out
@@ -106,7 +108,7 @@ class Fusion(Model):
         return corpus.with_train(Dataset.concat([train, replace(rows, weights=weights, origin=origin)]))
 
     def _fit_parts(self, fit: FitPart, learning: Corpus, work: Workplace) -> None:
-        self.counts = learning.labels.counts
+        self.counts, self.mentions = learning.labels.counts, Mentions.of_labels(learning.labels)
         # A finished part waits in its folder if there is one, so that only one is in memory at a time.
         fitted = {name: self._fitted(name, fit, work) for name in self.names}
         self.parts = [
@@ -122,7 +124,8 @@ class Fusion(Model):
         with work.phase("combination", rows=len(held_out)):
             tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
             rows = len(learning.train.originals())
-            candidates = candidates_of(tops, self._log_odds, self.counts)
+            mentions_of = self.mentions.within(held_out.texts)
+            candidates = candidates_of(tops, self._log_odds, self.counts, mentions_of)
             emphasis = PROPENSITY_PRESETS["default"].inverse(self.counts, max(rows, 3)) ** settings.tail
             how: dict[str, Any] = {"hidden": settings.hidden, "emphasis": emphasis, "seed": seed}
             self.combination = learnt_combination(candidates, held_out, **how)
@@ -193,9 +196,10 @@ class Fusion(Model):
         blocks = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
             barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
-            tops = self._asked(rows.slice(start, ROWS_A_BLOCK), max(named, k), barred)
+            block = rows.slice(start, ROWS_A_BLOCK)
+            tops = self._asked(block, max(named, k), barred)
             best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
-            candidates = candidates_of(best, self._log_odds, self.counts)
+            candidates = candidates_of(best, self._log_odds, self.counts, self.mentions.within(block))
             log_odds = self.combination.log_odds(candidates.features)
             blocks.append(_filled(_best(candidates, log_odds, k), tops))
         return TopK.concat(blocks)
@@ -212,8 +216,9 @@ class Fusion(Model):
             )
             for part, top in zip(self.parts, tops, strict=True)
         ]
+        mentions_of = self.mentions.within([text])
         return [
-            fused_reasons(parts, place, label, self.combination, self.counts)
+            fused_reasons(parts, place, label, self.combination, self.counts, mentions_of)
             for place, label in enumerate(labels)
         ]
 
@@ -234,13 +239,14 @@ class Fusion(Model):
         grown.parts = [p.with_more_labels(labels) if p.card.adds_labels else p for p in self.parts]
         grown.added = self.added + len(labels)
         grown.counts = np.concatenate([self.counts, np.zeros(len(labels), dtype=np.int64)])
-        grown.combination = self.combination
+        grown.combination, grown.mentions = self.combination, self.mentions.with_more_labels(labels)
         return grown
 
     def save(self, folder: FolderWriter) -> None:
         for name, part in zip(self.names, self.parts, strict=True):
             part.save(folder.sub(name))
         self.combination.save(folder)
+        self.mentions.save(folder)
         folder.array("counts", self.counts)
         for name in ("added", "seen"):
             if count := getattr(self, name):
@@ -261,6 +267,7 @@ class Fusion(Model):
             for name in self.names
         ]
         self.combination = Combination.load(folder, len(self.parts), self.settings.hidden)
+        self.mentions = Mentions.load(folder, labels)
         self.counts = folder.array("counts", dtype=np.int64, shape=(labels,))
         if len(self.counts) and self.counts.min() < 0:
             raise InputError("found counts below 0", expected="training rows a label", path=folder.path)

@@ -9,7 +9,8 @@ import numpy as np
 
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.candidates import FEATURES_A_PART
-from tailwright.models.fusion.combination import Combination, candidates_of
+from tailwright.models.fusion.combination import NO_DEVIATION, Combination, candidates_of
+from tailwright.models.fusion.mentions import MentionsOf
 from tailwright.models.shared.reasons import PartOpinion, Reasons
 
 # The deviation of a part that misses 1 in 400 candidates of the held-out rows. With fewer, what the
@@ -28,14 +29,19 @@ class PartSays:
 
 
 def fused_reasons(
-    parts: Sequence[PartSays], place: int, label: int, combination: Combination, counts: np.ndarray
+    parts: Sequence[PartSays],
+    place: int,
+    label: int,
+    combination: Combination,
+    counts: np.ndarray,
+    mentions_of: MentionsOf,
 ) -> Reasons:
     """Of one label, which is at `place` among the parts' reasons."""
     tops, log_odds = [part.top for part in parts], [part.kind == "log-odds" for part in parts]
 
     def fused(tops: Sequence[TopK]) -> tuple[float | None, np.ndarray]:
         """The log-odds of the label and its features; None and nothing if no part names it."""
-        candidates = candidates_of(tops, log_odds, counts)
+        candidates = candidates_of(tops, log_odds, counts, mentions_of)
         features = candidates.features[candidates.labels == label]
         return (float(combination.log_odds(features)[0]) if len(features) else None), features
 
@@ -48,10 +54,15 @@ def fused_reasons(
             rank, score = int(named.argmax()) + 1, float(part.top.scores[0, named][0])
             share = float(np.exp(features[0, FEATURES_A_PART * number + 1]))
             alone, _ = fused([*tops[:number], _without(part.top, label), *tops[number + 1 :]])
-            if alone is not None and combination.deviation[FEATURES_A_PART * number + 2] > RARELY:
+            varies = RARELY < combination.deviation[FEATURES_A_PART * number + 2] < NO_DEVIATION
+            if alone is not None and varies:
                 adds = together - alone
         opinions.append(PartOpinion(part.name, rank, score, part.kind, share, adds, part.reasons[place]))
-    return Reasons(parts=tuple(opinions), log_odds=together, notes=(_agreement(opinions),))
+    times = round(float(np.expm1(mentions_of(np.zeros(1, np.int64), np.array([label], np.int32))[0, 1])))
+    notes = [_agreement(opinions)]
+    if times:
+        notes.append(f"the label's own text stands in the text, {'once' if times == 1 else f'{times} times'}")
+    return Reasons(parts=tuple(opinions), log_odds=together, notes=tuple(notes))
 
 
 def _without(top: TopK, label: int) -> TopK:
