@@ -97,7 +97,7 @@ class Linear(Model):
             tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
             return self._tree(number, tree, train, matrix, seed)
 
-        self.forest = self._forest(tree_of, len(corpus.labels), work)
+        self.forest = self._forest(tree_of, settings.trees, len(corpus.labels), work)
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """Old words keep their weights and old labels their clusters, so most nodes need not be solved again.
@@ -121,7 +121,7 @@ class Linear(Model):
             solved = [[node.with_features_at(places) for node in level] for level in levels]
             return self._tree(number, grown, train, matrix, seed, solved, is_new)
 
-        self.forest = self._forest(tree_of, len(later.corpus.labels), work)
+        self.forest = self._forest(tree_of, len(known), len(later.corpus.labels), work)
 
     def _label_vectors(self, corpus: Corpus, matrix: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
         """The labels with rows that count, and (labels, columns): what all labels are clustered by."""
@@ -132,10 +132,10 @@ class Linear(Model):
             vectors = unit_rows(vectors + np.float32(self.settings.label_texts) * texts)
         return np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32), vectors
 
-    def _forest(self, tree_of: Callable[[int], Forest], labels: int, work: Workplace) -> Forest:
+    def _forest(self, tree_of: Callable[[int], Forest], trees: int, labels: int, work: Workplace) -> Forest:
         """All trees; those that a killed fit finished are kept."""
         forests = []
-        for number in range(self.settings.trees):
+        for number in range(trees):
             # A finished tree waits in its folder if there is one, where a resumed fit finds it.
             folder = work.sub(f"tree-{number}").folder
             finished = None if folder is None else folder / "finished"

@@ -21,7 +21,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import pairs_from_lists
 from tailwright.errors import InputError
 from tailwright.evaluation import metrics_at_k
-from tailwright.models import ModelCard, models
+from tailwright.models import LaterRows, ModelCard, models
 from tailwright.models.fusion.combination import Combination, plain_combination
 from tailwright.models.fusion.model import Fusion
 from tailwright.runs import augment
@@ -381,6 +381,20 @@ def test_a_part_can_have_label_texts_as_rows_of_its_own():
         Toy.fits.clear()
         fitted(TOYS, corpus, {"few_rows": 0, "knows_rare": asked})
         assert len(Toy.fits[0][1].train) == len(Toy.fits[1][1].train)
+
+
+def test_linear_has_more_trees_where_rows_are_few_and_goes_on_with_as_many(monkeypatch):
+    corpus = tiny_corpus(rows=60)
+    quick = {**QUICK, "linear": {"branching": 2}}
+    for few_rows, cheap, trees in ((61, 10**9, 3), (60, 10**9, 1), (61, 1, 1)):
+        monkeypatch.setattr("tailwright.models.fusion.model.CHEAP_TREES", cheap)
+        model = fitted("linear+twin", corpus, {**quick, "few_rows": few_rows})
+        assert len(model.parts[0].forest.trees()) == trees
+    monkeypatch.setattr("tailwright.models.fusion.model.CHEAP_TREES", 10**9)
+    first = fitted("linear+twin", corpus.with_train(corpus.train.take(range(40))), {**quick, "few_rows": 61})
+    more = type(first)(first.settings)
+    more.fit_more(first, LaterRows(corpus, (40,)), seed=0)
+    assert len(more.parts[0].forest.trees()) == 3
 
 
 def fitted_counts(corpus: tw.Corpus, held: set[int]) -> np.ndarray:

@@ -25,7 +25,7 @@ from tailwright.settings import Settings, setting, settings_from
 # Defaults of parts inside a fusion that differ from those of the models alone: parts make up for each other's
 # weaknesses, so much cheaper ones do.
 INSIDE: dict[str, dict[str, Any]] = {
-    "linear": {"trees": 1, "label_rows_below": 10_000},
+    "linear": {"trees": 1, "few_trees": 3, "label_rows_below": 10_000},
     "twin": {"width": 128},
 }
 
@@ -80,7 +80,7 @@ def card_of(name: str) -> ModelCard:
 
 
 def part_settings(name: str) -> type[Settings]:
-    """The settings of a model as a part: its own, and whether it gets label texts as rows."""
+    """The settings of a model as a part: its own, and what is different where rows are few."""
     own, card = models.settings(name), models.card(name)
     if "targets" not in card.reads:
         return own
@@ -89,9 +89,15 @@ def part_settings(name: str) -> type[Settings]:
         "with fewer training rows, the part learns from every label's text too, as a row with the label",
         least=0,
     )
+    fields = [("label_rows_below", int, label_rows)]
+    if hasattr(own, "trees"):
+        few = setting(
+            1, "trees at least, where training rows are few (`few_rows`) and short", least=1, most=1000
+        )
+        fields.append(("few_trees", int, few))
     return make_dataclass(
         f"{own.__name__}OfPart",
-        [("label_rows_below", int, label_rows)],
+        fields,
         bases=(own,),
         frozen=True,
         namespace={"__module__": __name__},
