@@ -18,7 +18,7 @@ from tailwright.study.page import short
 if TYPE_CHECKING:
     from tailwright.cli.demo_story import Comparison, Trial
 
-SIZE = 40_000  # SIZE_MEASURED
+SIZE = 40_000  # 87 CPU seconds in all; the 116,629 rows of the full size take about 330
 ABOUT = "WordNet: a synset's lemmas and gloss -> the synsets it is related to"
 CAVEAT = "One seed; the interval is that of the test rows alone."
 NEXT = {
