@@ -50,13 +50,13 @@ def advise(
     corpus = read(path, seed)
     by_itself = choose(corpus)
     choice = by_itself if model == "auto" else choose(corpus, model)
+    rule = Contender.by_rule(choice)
     for line in facts(corpus):
         out.text(line)
     taken = ", the model that `tailwright train` takes here" if choice.model == by_itself.model else ""
     out.text(f"advice for {choice.model}{taken}")
     with going_on(lambda: "probes are not kept, and the same command starts anew"):
-        advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
-    rule = Contender.by_rule(choice)
+        advice = ask(corpus, choice.model, metric=metric, budget=seconds, rule=rule, seed=seed)
     words = trained_on(read.again(path, seed) or [str(path)])
     if choice.model != by_itself.model:
         words += ["--model", choice.model]

@@ -244,9 +244,10 @@ def advised(
     if resume and advice_file.is_file():
         recommended = _kept_advice(advice_file)
     else:
-        advice = advise(corpus, choice.model, budget=budget, seed=seed)
+        rule = Contender.by_rule(choice)
+        advice = advise(corpus, choice.model, budget=budget, rule=rule, seed=seed)
         # Where nothing could be tried, the rule stands.
-        best = advice.chosen if advice.ranking else Contender.by_rule(choice)
+        best = advice.chosen if advice.ranking else rule
         settings = {best.method: dict(best.settings)} if best.method else {}
         reason = f"{best.name}{'' if advice.ranking else ', by rule'}: {advice.reason}"
         recommended = {"augment": list(settings), "settings": settings, "reason": reason}

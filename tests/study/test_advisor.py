@@ -85,6 +85,20 @@ def test_label_texts_as_rows_are_recommended_where_rows_say_nothing_of_the_label
     assert "gandalf (soft=false) changes P@1 by +" in advice.reason
 
 
+def test_the_rule_is_kept_to_where_nothing_is_better_beyond_noise():
+    half = Contender("gandalf", {"soft": False, "weight": 0.5})
+    answers = [
+        advise(unseen_words(), "linear", metric="P@1", budget=1e6, contenders=[HARD, half], rule=rule)
+        for rule in (None, HARD, half)
+    ]
+    first = answers[0].chosen
+    assert [answer.chosen for answer in answers] == [first, HARD, half]
+    kept = answers[1 if first == half else 2]
+    assert kept.reason.startswith(f"{first.name} changes P@1 by +")
+    assert f", {kept.chosen.name} by +" in kept.reason
+    assert kept.reason.endswith("which is no less beyond noise")
+
+
 def test_without_a_gain_beyond_noise_the_advice_is_none(small_start):
     # A model that learns nothing from rows gains nothing from more of them.
     advice = advise(tiny_corpus(200), "label-matcher", budget=1e6, contenders=[SOFT])

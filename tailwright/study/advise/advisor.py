@@ -134,13 +134,15 @@ def advise(
     metric: str = "PSP@5",
     budget: float = 600.0,
     contenders: Sequence[Contender] | None = None,
+    rule: Contender | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
     """Try augmentations with `model` for about `budget` seconds and rank them by `metric`.
 
     Judged on the corpus's validation rows, or on a tenth of its training rows where it has none; test rows
-    are never looked at.
+    are never looked at. `rule` is what is taken without advice: where it helps, and the best contender is not
+    better than it beyond noise, the advice is to keep to it.
     """
     if metric not in METRICS:
         raise InputError(f"found metric {metric!r}", expected=f"one of {', '.join(METRICS)}")
@@ -152,6 +154,7 @@ def advise(
         raise InputError("found too few rows to hold some out", expected="10 training rows or more")
     tried = list(contenders_for(model, corpus) if contenders is None else contenders)
     search = _Halving(corpus, model, settings, metric, budget, seed, clock)
+    search.rule = rule
     with progress(f"probes of {model}", round(budget), "seconds") as advance:
         search.advance = advance
         left, rounds = tried, 1 + max(1, math.ceil(math.log2(max(len(tried), 1))))
@@ -200,6 +203,7 @@ class _Halving:
         self.complete: set[int] = set()
         self.share = min(1.0, ROWS_TO_BEGIN_WITH / max(len(corpus.train), 1))
         self.advance: Callable[[int], None] = lambda n: None
+        self.rule: Contender | None = None
         self._shown = 0
 
     def round(self, left: Sequence[Contender], rounds_left: int) -> bool:
@@ -242,9 +246,24 @@ class _Halving:
             reason = f"{first.contender.name} changes {self.metric} {change}{tried_on}"
             if not sure:
                 reason += ", which is no gain beyond noise"
+            elif (level := self._level_rule(ranking)) is not None:
+                chosen = level.contender
+                points = f"{level.gains['all'][self.metric].mean:+.2f} points"
+                reason += f", {chosen.name} by {points}, which is no less beyond noise"
         return Advice(
             self.model, self.metric, ranking, chosen, reason, tuple(self.probes), self.clock() - self.start
         )
+
+    def _level_rule(self, ranking: Sequence[Ranked]) -> Ranked | None:
+        """The place of the rule if it helps as much as the first contender, as far as the probes can tell."""
+        first = ranking[0]
+        for entry in ranking[1:]:
+            as_far = (entry.share, entry.seeds) == (first.share, first.seeds)
+            helps = entry.p < SIGNIFICANT and entry.gains["all"][self.metric].mean > 0
+            if entry.contender == self.rule and as_far and helps:
+                was, now = ([p.parts["all"] for p in self._of(one.contender)] for one in (entry, first))
+                return entry if paired_bootstrap(was, now)[self.metric].p >= SIGNIFICANT else None
+        return None
 
     def _probe(self, contender: Contender, number: int, small: Corpus, share: float) -> Probe:
         start, seed = self.clock(), self.seed + number
