@@ -62,8 +62,8 @@ def test_what_auto_chose_and_what_reading_left_are_logged(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "text = title; labels = tags, lists; ignored: price",
         "model linear: 0% of the labels have a text",
-        "augmentation none, by rule: linear needed none on our benchmarks; "
-        "`tailwright advise PATH` measures it on your rows",
+        "augmentation none, by rule: only 0% of the labels have a text, of which rows could be made; "
+        "not measured on your rows: `tailwright advise PATH --model linear` measures it",
     ]
 
 

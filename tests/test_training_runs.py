@@ -198,8 +198,10 @@ def test_auto_says_what_it_chose_and_why():
     assert chosen.reasons == (
         "model linear+twin+label-matcher: 100% of the labels have a text",
         "augmentation none, by rule: linear+twin+label-matcher takes label texts as rows itself where rows "
-        "are few; `tailwright advise PATH` measures it on your rows",
+        "are few; not measured on your rows: `tailwright advise PATH --model linear+twin+label-matcher` "
+        "measures it",
     )
+    assert "`tailwright advise a.csv --text b --model " in choose(corpus, path="a.csv --text b").reasons[1]
     beside_linear = choose(corpus, "linear")
     assert (beside_linear.augment, beside_linear.augment_settings) == (
         ("gandalf",),

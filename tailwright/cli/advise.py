@@ -10,12 +10,13 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.failures import going_on
+from tailwright.cli.hints import trained_on
 from tailwright.cli.options import CorpusPath, Seed, command, seconds_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 
 if TYPE_CHECKING:
-    from tailwright.study.advise.advisor import Advice
+    from tailwright.study.advise.advisor import Advice, Contender
 
 
 @command
@@ -32,6 +33,8 @@ def advise(
 ) -> None:
     """Recommend an augmentation for a corpus and a model, from short trainings within a budget.
 
+    Without --model, the advice is for the model that `tailwright train` takes on the corpus.
+
     Augmentations are tried on miniatures of the corpus (some of its labels with all their rows) and judged on
     held-out training rows; the better half goes on to a larger miniature. Test rows are never looked at. The
     answer is what each gains over no augmentation, by label frequency, and the command to run.
@@ -41,22 +44,39 @@ def advise(
     seconds = seconds_of(budget)
 
     from tailwright.runs.choice import choose
+    from tailwright.study.advise.advisor import Contender
     from tailwright.study.advise.advisor import advise as ask
 
     corpus = read(path, seed)
-    choice = choose(corpus, model, ["none"])
+    by_itself = choose(corpus)
+    choice = by_itself if model == "auto" else choose(corpus, model)
+    rule = Contender.by_rule(choice)
     for line in facts(corpus):
         out.text(line)
-    for reason in choice.reasons:
-        out.note(reason)
+    taken = ", the model that `tailwright train` takes here" if choice.model == by_itself.model else ""
+    out.text(f"advice for {choice.model}{taken}")
     with going_on(lambda: "probes are not kept, and the same command starts anew"):
-        advice = ask(corpus, choice.model, metric=metric, budget=seconds, seed=seed)
-    words = ["train", str(path), "--out", "run", "--model", advice.model, *advice.chosen.options()]
+        advice = ask(corpus, choice.model, metric=metric, budget=seconds, rule=rule, seed=seed)
+    words = trained_on(read.again(path, seed) or [str(path)])
+    if choice.model != by_itself.model:
+        words += ["--model", choice.model]
+    if advice.ranking and advice.chosen != rule:
+        words += advice.chosen.options()
     command = shlex.join(["tailwright", *words])
     _show(out, advice)
-    out.text(f"\nUse {advice.chosen.name}: {advice.reason}.")
+    out.text(f"\n{verdict(advice, rule)}")
     out.text(f"  {command}")
     out.result(**as_dict(advice), path=str(path), command=command)
+
+
+def verdict(advice: Advice, rule: Contender) -> str:
+    """What to use and why, beside what `tailwright train` uses by `rule`; the command comes next."""
+    if not advice.ranking:
+        return f"Nothing is known: {advice.reason}. The rule of `tailwright train` stands, {rule.name}:"
+    use = f"Use {advice.chosen.name}: {advice.reason}."
+    if advice.chosen == rule:
+        return f"{use} `tailwright train` does so by itself:"
+    return f"{use} That is the one change to what `tailwright train` does by itself:"
 
 
 def facts(corpus: Any) -> list[str]:

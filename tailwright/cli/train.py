@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -134,7 +135,8 @@ def train(
 
     unfinished = partial_of(out_folder)
     corpus = read(path, asked.seed)
-    choice = choose(corpus, asked.model, asked.augment)
+    again = shlex.join(read.again(path, asked.seed)) or "PATH"
+    choice = choose(corpus, asked.model, asked.augment, again)
     advice_file = out_folder.with_name(f"{out_folder.name}.advice.json")
     with ExitStack() as stack:
         stack.enter_context(going_on(partial(where, unfinished)))
@@ -237,15 +239,17 @@ def advised(
     recommend something else, and the training could not be resumed.
     """
     from tailwright.store.whole_file import write_whole
-    from tailwright.study.advise.advisor import advise
+    from tailwright.study.advise.advisor import Contender, advise
 
     if resume and advice_file.is_file():
         recommended = _kept_advice(advice_file)
     else:
-        advice = advise(corpus, choice.model, budget=budget, seed=seed)
-        best = advice.chosen
+        rule = Contender.by_rule(choice)
+        advice = advise(corpus, choice.model, budget=budget, rule=rule, seed=seed)
+        # Where nothing could be tried, the rule stands.
+        best = advice.chosen if advice.ranking else rule
         settings = {best.method: dict(best.settings)} if best.method else {}
-        reason = f"{best.name}: {advice.reason}"
+        reason = f"{best.name}{'' if advice.ranking else ', by rule'}: {advice.reason}"
         recommended = {"augment": list(settings), "settings": settings, "reason": reason}
         write_whole(advice_file, json.dumps(recommended).encode())
     reasons = (*choice.reasons[:-1], f"augmentation {recommended['reason']}")

@@ -3,8 +3,8 @@
 The rules rest on held-out training rows of eight corpora (docs/results/default.md). Where labels have texts,
 `linear+twin+label-matcher` is ahead of each of its parts on frequent and on rare labels; it takes label texts
 as rows itself, where rows are so few that this pays. `linear` needs no label texts, and gains from them as
-rows that are annotated with the label alone. Another corpus may differ, so what is said of a rule names the
-command that measures.
+rows that are annotated with the label alone. Another corpus may differ, so a reason says that it is a rule
+and not a measurement, and names the command that measures.
 """
 
 from __future__ import annotations
@@ -33,8 +33,13 @@ class AutoChoice:
     augment_settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",)) -> AutoChoice:
-    """Replace `auto` by a choice; the augmentation `none` stands for no augmentation."""
+def choose(
+    corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto",), path: str = "PATH"
+) -> AutoChoice:
+    """Replace `auto` by a choice; the augmentation `none` stands for no augmentation.
+
+    `path` is how a command names the corpus, for the command that the reasons tell of.
+    """
     if len(augment) > 1 and {"auto", "none"} & set(augment):
         raise InputError(f"--augment {' '.join(augment)}", expected="auto or none alone, or names")
     reasons = []
@@ -46,13 +51,16 @@ def choose(corpus: Corpus, model: str = "auto", augment: Sequence[str] = ("auto"
     settings: dict[str, dict[str, Any]] = {}
     if list(augment) == ["auto"]:
         augment = ()
-        why = f"{model} needed none on our benchmarks"
+        why = f"none is the default of {model}"
         if model == DEFAULT:
             why = f"{model} takes label texts as rows itself where rows are few"
-        if model == "linear" and with_text >= ENOUGH_TEXTS:
+        if model == WITHOUT_TEXTS:
+            why = f"only {share}, of which rows could be made"
+        if model == WITHOUT_TEXTS and with_text >= ENOUGH_TEXTS:
             augment, settings = ("gandalf",), {"gandalf": {"soft": False}}
-            why = "label texts as rows, without soft annotations, help a model that does not read them"
+            why = f"{model} reads no label texts, so it gets them as rows, annotated with the label alone"
         by_rule = f"augmentation {' '.join(augment) or 'none'}, by rule: {why}"
-        reasons.append(f"{by_rule}; `tailwright advise PATH` measures it on your rows")
+        measures = f"`tailwright advise {path} --model {model}` measures it"
+        reasons.append(f"{by_rule}; not measured on your rows: {measures}")
     kept = tuple(name for name in augment if name != "none")
     return AutoChoice(model, kept, tuple(reasons), settings)

@@ -85,6 +85,20 @@ def test_label_texts_as_rows_are_recommended_where_rows_say_nothing_of_the_label
     assert "gandalf (soft=false) changes P@1 by +" in advice.reason
 
 
+def test_the_rule_is_kept_to_where_nothing_is_better_beyond_noise():
+    half = Contender("gandalf", {"soft": False, "weight": 0.5})
+    answers = [
+        advise(unseen_words(), "linear", metric="P@1", budget=1e6, contenders=[HARD, half], rule=rule)
+        for rule in (None, HARD, half)
+    ]
+    first = answers[0].chosen
+    assert [answer.chosen for answer in answers] == [first, HARD, half]
+    kept = answers[1 if first == half else 2]
+    assert kept.reason.startswith(f"{first.name} changes P@1 by +")
+    assert f", {kept.chosen.name} by +" in kept.reason
+    assert kept.reason.endswith("which is no less beyond noise")
+
+
 def test_without_a_gain_beyond_noise_the_advice_is_none(small_start):
     # A model that learns nothing from rows gains nothing from more of them.
     advice = advise(tiny_corpus(200), "label-matcher", budget=1e6, contenders=[SOFT])
@@ -145,6 +159,51 @@ def test_validation_rows_that_are_there_are_used(small_start):
     given = Corpus(train, corpus.labels, valid=valid)
     advice = advise(given, "label-matcher", budget=300.0, contenders=[SOFT], clock=Clock(1.0))
     assert advice.ranking[0].gains["all"]["P@1"].rows == len(valid)
+
+
+@pytest.mark.parametrize("has_validation_rows", [True, False])
+def test_a_model_never_sees_the_rows_that_judge_it(small_start, monkeypatch, has_validation_rows):
+    """A fusion would learn its combination from them."""
+    corpus = tiny_corpus(200)
+    if has_validation_rows:
+        corpus = corpus.split(0.25, seed=1)
+    judges = set(corpus.split(advisor.VALID, seed=0).valid.origin.rows.tolist())
+    plain, given = advisor.train, []
+
+    def train(corpus, model, **asked):
+        given.append(corpus)
+        return plain(corpus, model, **asked)
+
+    monkeypatch.setattr(advisor, "train", train)
+    advise(corpus, "label-matcher", budget=300.0, contenders=[SOFT], clock=Clock(1.0))
+    assert given
+    for small in given:
+        assert small.valid is None
+        assert judges.isdisjoint(small.train.origin.rows.tolist())
+
+
+def test_a_miniature_does_what_the_model_would_do_with_all_rows(small_start, monkeypatch):
+    """A fusion of fewer rows than its limits takes label texts as rows and learns twice."""
+    monkeypatch.setattr(advisor, "train", lambda corpus, model, **asked: given.append(asked["settings"]))
+    for rows, settings in (
+        (9_999, {}),
+        (10_000, {"linear.label_rows_below": 0}),
+        (20_000, {"few_rows": 0, "linear.label_rows_below": 0}),
+    ):
+        assert advisor.decided_by_all_rows("linear+twin+label-matcher", rows) == settings
+    assert advisor.decided_by_all_rows("linear", 10**6) == {}
+    given: list[dict] = []
+    monkeypatch.setattr(advisor, "decided_by_all_rows", lambda model, rows: {"few_rows": rows})
+    with pytest.raises(AttributeError):  # nothing was trained
+        advise(tiny_corpus(200), "linear+twin", budget=300.0, contenders=[SOFT])
+    assert given == [{"few_rows": len(tiny_corpus(200).train)}]
+
+
+def test_advice_says_on_how_many_labels_it_rests(small_start):
+    corpus = tiny_corpus(300)
+    for budget, said in ((20, f" of the {len(corpus.labels):,} labels"), (1e9, "")):
+        advice = advise(corpus, "label-matcher", budget=budget, contenders=[SOFT, HARD], clock=Clock(1.0))
+        assert (said in advice.reason) if said else (" labels" not in advice.reason)
 
 
 @pytest.mark.parametrize(("option", "value"), [("metric", "P@7"), ("budget", 0.0)])

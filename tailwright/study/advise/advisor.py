@@ -4,6 +4,10 @@ Successive halving. Every contender is trained on a miniature of the corpus and 
 rows; the better half goes on to a larger miniature and another seed, beside training without augmentation,
 until few are left or the budget is spent. Sizes are chosen so that a round takes its share of the time left.
 A contender is judged by the largest miniature it was tried on.
+
+A probe is the training that `tailwright train` would run, on fewer rows. The rows that judge it are kept from
+the model: a fusion would learn its combination from them. What a model does below so many rows, a miniature
+does only if the whole corpus is as small (`decided_by_all_rows`).
 """
 
 from __future__ import annotations
@@ -25,8 +29,10 @@ from tailwright.evaluation.row_parts import RowParts, row_parts
 from tailwright.labels import PROPENSITY_PRESETS, head_torso_tail
 from tailwright.models import models
 from tailwright.progress import progress
+from tailwright.runs.choice import AutoChoice
 from tailwright.runs.evaluation import ranked
 from tailwright.runs.training import train
+from tailwright.settings import settings_table
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.plan.miniature import draw_order, miniature
 
@@ -34,6 +40,7 @@ METRICS = ("P@1", "PSP@5", "nDCG@5", "R@10")
 VALID = 0.1
 ROWS_TO_BEGIN_WITH = 2_000  # fewer say little, and starting a training takes as long as running it
 SIGNIFICANT = 0.05
+ROW_LIMITS = ("few_rows", "label_rows_below")  # settings that decide by the number of training rows
 MOST_SEEDS = 3  # of the last contenders, where the budget allows it
 
 
@@ -48,6 +55,12 @@ class Contender:
     def name(self) -> str:
         set_to = ", ".join(f"{name}={_plain(value)}" for name, value in self.settings.items())
         return f"{self.method} ({set_to})" if set_to else self.method or BASELINE
+
+    @classmethod
+    def by_rule(cls, choice: AutoChoice) -> Contender:
+        """The augmentation of a choice that named none or one."""
+        (method,) = choice.augment or ("",)
+        return cls(method, choice.augment_settings.get(method, {}))
 
     def options(self) -> list[str]:
         """The options of `tailwright train` that ask for it."""
@@ -121,23 +134,27 @@ def advise(
     metric: str = "PSP@5",
     budget: float = 600.0,
     contenders: Sequence[Contender] | None = None,
+    rule: Contender | None = None,
     seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
     """Try augmentations with `model` for about `budget` seconds and rank them by `metric`.
 
     Judged on the corpus's validation rows, or on a tenth of its training rows where it has none; test rows
-    are never looked at.
+    are never looked at. `rule` is what is taken without advice: where it helps, and the best contender is not
+    better than it beyond noise, the advice is to keep to it.
     """
     if metric not in METRICS:
         raise InputError(f"found metric {metric!r}", expected=f"one of {', '.join(METRICS)}")
     if not budget > 0:
         raise InputError(f"found a budget of {budget:g} s", expected="more than 0")
+    settings = decided_by_all_rows(model, len(corpus.train.originals()))
     corpus = corpus.split(VALID, seed=0)
     if corpus.valid is None or not len(corpus.valid) or not len(corpus.train):
         raise InputError("found too few rows to hold some out", expected="10 training rows or more")
     tried = list(contenders_for(model, corpus) if contenders is None else contenders)
-    search = _Halving(corpus, model, metric, budget, seed, clock)
+    search = _Halving(corpus, model, settings, metric, budget, seed, clock)
+    search.rule = rule
     with progress(f"probes of {model}", round(budget), "seconds") as advance:
         search.advance = advance
         left, rounds = tried, 1 + max(1, math.ceil(math.log2(max(len(tried), 1))))
@@ -151,13 +168,34 @@ def advise(
     return search.advice(tried)
 
 
+def decided_by_all_rows(model: str, rows: int) -> dict[str, Any]:
+    """Settings by which a miniature does what the model would do with all `rows`.
+
+    What is done below a number of rows is done on every miniature of a smaller corpus anyway, and on none of
+    a larger one.
+
+    >>> decided_by_all_rows("linear+twin", 12_000)
+    {'linear.label_rows_below': 0}
+    """
+    limits = [one for one in settings_table(models.settings(model)) if one.name.split(".")[-1] in ROW_LIMITS]
+    return {one.name: 0 for one in limits if one.default and one.default <= rows}
+
+
 class _Halving:
     """The state of one search: the probes so far, and the clock."""
 
     def __init__(
-        self, corpus: Corpus, model: str, metric: str, budget: float, seed: int, clock: Callable[[], float]
+        self,
+        corpus: Corpus,
+        model: str,
+        settings: Mapping[str, Any],
+        metric: str,
+        budget: float,
+        seed: int,
+        clock: Callable[[], float],
     ) -> None:
-        self.corpus, self.model, self.metric, self.seed = corpus, model, metric, seed
+        self.corpus, self.model, self.settings = corpus, model, settings
+        self.metric, self.seed = metric, seed
         self.clock, self.start, self.budget = clock, clock(), budget
         self.order = draw_order(corpus, seed)
         self.probes: list[Probe] = []
@@ -165,6 +203,7 @@ class _Halving:
         self.complete: set[int] = set()
         self.share = min(1.0, ROWS_TO_BEGIN_WITH / max(len(corpus.train), 1))
         self.advance: Callable[[int], None] = lambda n: None
+        self.rule: Contender | None = None
         self._shown = 0
 
     def round(self, left: Sequence[Contender], rounds_left: int) -> bool:
@@ -202,18 +241,36 @@ class _Halving:
             sure = first.p < SIGNIFICANT and gain.mean > 0
             chosen = first.contender if sure else Contender()
             change = f"by {gain.mean:+.2f} points ({gain.interval})"
-            reason = f"{first.contender.name} changes {self.metric} {change}"
+            of_all = f"{first.labels:,} of the {len(self.corpus.labels):,} labels"
+            tried_on = "" if first.share == 1 else f" on held-out rows of {of_all}"
+            reason = f"{first.contender.name} changes {self.metric} {change}{tried_on}"
             if not sure:
                 reason += ", which is no gain beyond noise"
+            elif (level := self._level_rule(ranking)) is not None:
+                chosen = level.contender
+                points = f"{level.gains['all'][self.metric].mean:+.2f} points"
+                reason += f", {chosen.name} by {points}, which is no less beyond noise"
         return Advice(
             self.model, self.metric, ranking, chosen, reason, tuple(self.probes), self.clock() - self.start
         )
 
+    def _level_rule(self, ranking: Sequence[Ranked]) -> Ranked | None:
+        """The place of the rule if it helps as much as the first contender, as far as the probes can tell."""
+        first = ranking[0]
+        for entry in ranking[1:]:
+            as_far = (entry.share, entry.seeds) == (first.share, first.seeds)
+            helps = entry.p < SIGNIFICANT and entry.gains["all"][self.metric].mean > 0
+            if entry.contender == self.rule and as_far and helps:
+                was, now = ([p.parts["all"] for p in self._of(one.contender)] for one in (entry, first))
+                return entry if paired_bootstrap(was, now)[self.metric].p >= SIGNIFICANT else None
+        return None
+
     def _probe(self, contender: Contender, number: int, small: Corpus, share: float) -> Probe:
         start, seed = self.clock(), self.seed + number
         run = train(
-            small,
+            replace(small, valid=None),
             self.model,
+            settings=self.settings,
             augment=[contender.method] if contender.method else [],
             augment_settings={contender.method: contender.settings} if contender.method else None,
             seed=seed,
