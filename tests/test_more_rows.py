@@ -164,10 +164,10 @@ def test_rows_that_were_held_out_stay_so_and_new_ones_join_them(place):
     model = tw.load(place / "linear+twin").model
     going = LaterTraining.of(tw.load(place / "linear+twin"), tw.read(place / "more"))
     held = model._held_out(tw.read(place / "data"), 0)[1]
-    _, later = Fusion._held_out(model, going.corpus, 0, going.starts)
+    _, later = Fusion._held_out(model, going.corpus, 0, starts=going.starts)
     assert set(held.texts.to_pylist()) <= set(later.texts.to_pylist())
     assert len(later) == len(held)  # a twentieth of 12 rows is none
-    _, more = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, (*going.starts, 102))
+    _, more = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, starts=(*going.starts, 102))
     assert len(more) == 2 * len(held)
 
 
@@ -178,7 +178,7 @@ def test_of_rows_that_all_parts_know_none_is_held_out_later(place, monkeypatch):
     going = LaterTraining.of(tw.load(place / "linear+twin"), tw.read(place / "more"))
     model = fitted.model
     assert model.seen == going.starts[-1]
-    _, held = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, (*going.starts, 102))
+    _, held = Fusion._held_out(model, joined([going.corpus] * 2)[0], 0, starts=(*going.starts, 102))
     assert held.origin.rows.min() >= model.seen
     # Too few new rows to learn from: the combination stays.
     later, given = type(model)(replace(model.settings, fewest=50)), []

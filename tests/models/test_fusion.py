@@ -353,9 +353,19 @@ def test_where_rows_are_few_the_parts_learn_from_all_in_the_end():
     model = fitted(TOYS, corpus, {"held_out": 0.25, "fewest": 1})
     learnt = [(name, len(rows.train)) for name, rows in Toy.fits]
     parts = TOYS.split("+")
-    assert learnt == [*((name, 300) for name in parts), *((name, 400) for name in parts)]
+    assert learnt == [(name, rows) for rows in (300, 300, 400) for name in parts]
     np.testing.assert_array_equal(model.counts, corpus.labels.counts)
-    assert (model.seen, len(model.held_out.rows), model.held_out.learnt_rows) == (400, 100, 300)
+    # Two folds, each of other rows.
+    held_out = model.held_out.rows.origin.rows
+    assert (model.seen, len(set(held_out.tolist())), model.held_out.learnt_rows) == (400, 200, 300)
+    known = [set(rows.train.origin.rows.tolist()) for _, rows in Toy.fits]
+    for fold in (0, 1):
+        rows = set(held_out[100 * fold : 100 * (fold + 1)].tolist())
+        assert not rows & known[2 * fold]
+        assert rows | known[2 * fold] == set(range(400))
+    Toy.fits.clear()
+    fitted(TOYS, corpus, {"held_out": 0.25, "fewest": 1, "folds": 1})
+    assert [len(rows.train) for _, rows in Toy.fits] == [300, 300, 400, 400]
     Toy.fits.clear()
     assert fitted(TOYS, corpus, {"held_out": 0.25, "fewest": 1, "few_rows": 400}).seen == 0
     assert len(Toy.fits) == 2

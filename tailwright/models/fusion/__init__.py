@@ -2,9 +2,10 @@
 
 A share of the training rows is held out from the parts. For each of these rows every part names its best
 labels, and a small network (`combination`) learns from the rows' own labels how far to believe which part:
-by how sure it is, whether the others name the label too, and how frequent the label is. Where rows are few,
-the parts then learn once more, from all rows. If the corpus has validation rows, those are used and nothing
-is held out.
+by how sure it is, whether the others name the label too, how frequent the label is, and whether its own text
+stands in the row's. Where rows are few, that is done in two folds, so that the network has more to learn from
+and knows parts that differ, and then the parts learn once more, from all rows. If the corpus has validation
+rows, those are used and nothing is held out.
 
 Where rows are few, a part may learn from every label's own text too, annotated with the label (Gandalf
 without soft annotations): `linear` does, which does not read these texts otherwise.
@@ -38,8 +39,14 @@ class FusionSettings(Settings):
     most_held_out: int = setting(2000, "rows that are held out at most", least=1)
     few_rows: int = setting(
         20_000,
-        "with fewer training rows the parts learn twice: without held-out rows, then from all",
+        "with fewer training rows the parts learn once more in the end, from all rows",
         least=0,
+    )
+    folds: int = setting(
+        2,
+        "with so few rows, how often the parts learn without other rows, which are held out",
+        least=1,
+        most=10,
     )
     fewest: int = setting(50, "with fewer rows to learn from, all parts count alike", least=1)
     candidates: int = setting(25, "best labels that each part names for a text", least=1, most=10_000)

@@ -62,6 +62,17 @@ class CandidateFeatures:
     labels: np.ndarray  # (pairs,) int32
     features: np.ndarray  # (pairs, 4 x parts + 4) float32
 
+    @staticmethod
+    def concat(every: Sequence[CandidateFeatures]) -> CandidateFeatures:
+        """The candidates of more texts behind those of others."""
+        before = np.cumsum([0, *(candidates.texts for candidates in every)])
+        return CandidateFeatures(
+            int(before[-1]),
+            np.concatenate([one.rows + start for one, start in zip(every, before, strict=False)]),
+            np.concatenate([one.labels for one in every]),
+            np.concatenate([one.features for one in every]),
+        )
+
     def of_texts(self, texts: np.ndarray) -> CandidateFeatures:
         """The candidates of some texts, given in ascending order, which are then numbered from 0."""
         kept = np.isin(self.rows, texts)

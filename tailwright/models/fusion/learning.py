@@ -5,7 +5,8 @@ By decoupled softmax: each right candidate of a text against the wrong ones.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +32,25 @@ STEPS, ROWS_A_STEP = 300, 256
 RATE = 0.02
 # At each step the weights shrink by this times the rate; without it, few rows are learnt by heart.
 FEW_ROWS, DECAY_OF_FEW, DECAY = 1000, 1.0, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows that the parts did not see, the candidates that they name for these, and what they learnt from."""
+
+    rows: Dataset
+    candidates: CandidateFeatures
+    counts: np.ndarray  # (labels,) int64: rows of each label that they learnt from
+    learnt_rows: int
+
+    @staticmethod
+    def together(folds: Sequence[JudgedRows]) -> JudgedRows:
+        """Rows of parts that learnt from about as many others; of what these are, the first fold says."""
+        return replace(
+            folds[0],
+            rows=Dataset.concat([fold.rows for fold in folds]),
+            candidates=CandidateFeatures.concat([fold.candidates for fold in folds]),
+        )
 
 
 def learnt_combination(

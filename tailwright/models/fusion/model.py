@@ -26,7 +26,7 @@ from tailwright.models.fusion.combination import (
     candidates_of,
     plain_combination,
 )
-from tailwright.models.fusion.learning import learnt_combination, unseen_log_odds
+from tailwright.models.fusion.learning import JudgedRows, learnt_combination, unseen_log_odds
 from tailwright.models.fusion.mentions import Mentions
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
 from tailwright.models.shared.reasons import Reasons
@@ -60,9 +60,9 @@ class Fusion(Model):
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         self.combination = plain_combination(len(self.names), self.settings.hidden)
-        learning, held_out = self._held_out(corpus, seed)
         count = len(corpus.train.originals())
-        self._few_trees = count < self.settings.few_rows and _letters_by_labels(corpus.train) < CHEAP_TREES
+        few = count < self.settings.few_rows
+        self._few_trees = few and _letters_by_labels(corpus.train) < CHEAP_TREES
 
         def fit_on(rows: Corpus) -> FitPart:
             def fit(name: str, part: Model, place: Workplace) -> None:
@@ -70,9 +70,17 @@ class Fusion(Model):
 
             return fit
 
-        self._fit_parts(fit_on(learning), learning, work)
-        self._combine(learning, held_out, seed, work)
-        if learning is not corpus and count < self.settings.few_rows:
+        folds = [self._held_out(corpus, seed)]
+        again = few and folds[0][0] is not corpus
+        if again:
+            others = [self._held_out(corpus, seed, fold) for fold in range(1, self.settings.folds)]
+            folds += [(learning, held_out) for learning, held_out in others if len(held_out)]
+        judged: list[JudgedRows] = []
+        for fold, (learning, held_out) in enumerate(folds):
+            self._fit_parts(fit_on(learning), learning, work.sub(f"fold-{fold}") if fold else work)
+            judged += self._judged(learning, held_out)
+        self._combine(judged, seed, work)
+        if again:
             self.parts = []
             with work.phase("all rows", rows=len(corpus.train)):
                 self._fit_parts(fit_on(corpus), corpus, work.sub("all-rows"))
@@ -85,7 +93,7 @@ class Fusion(Model):
         """
         assert isinstance(before, Fusion)
         self.combination, self.seen = before.combination, before.seen
-        learning, held_out = self._held_out(later.corpus, seed, later.starts)
+        learning, held_out = self._held_out(later.corpus, seed, starts=later.starts)
         known = dict(zip(before.names, before.parts, strict=True))
 
         def fit(name: str, part: Model, place: Workplace) -> None:
@@ -96,7 +104,7 @@ class Fusion(Model):
             part.fit_more(known[name], LaterRows(rows, later.starts, texts_of_old), seed=seed, work=place)
 
         self._fit_parts(fit, learning, work)
-        self._combine(learning, held_out, seed, work)
+        self._combine(self._judged(learning, held_out), seed, work)
 
     def _rows_of(self, name: str, corpus: Corpus, count: int) -> Corpus:
         """What a part learns from: the corpus, and with a low `count` of rows the labels' own texts too."""
@@ -121,27 +129,37 @@ class Fusion(Model):
             for name, part in fitted.items()
         ]
 
-    def _combine(self, learning: Corpus, held_out: Dataset, seed: int, work: Workplace) -> None:
-        """Learn the combination from the rows that were held out of `learning`."""
-        settings = self.settings
-        if len(held_out) < settings.fewest:
+    def _judged(self, learning: Corpus, held_out: Dataset) -> list[JudgedRows]:
+        """What the parts say of rows that were held out of `learning`; nothing where these are too few."""
+        if len(held_out) < self.settings.fewest:
+            return []
+        tops = self._asked(held_out.texts, self.settings.candidates, held_out.excluded)
+        mentions_of = self.mentions.within(held_out.texts)
+        candidates = candidates_of(tops, self._log_odds, self.counts, mentions_of)
+        return [JudgedRows(held_out, candidates, self.counts, len(learning.train.originals()))]
+
+    def _combine(self, folds: Sequence[JudgedRows], seed: int, work: Workplace) -> None:
+        """Learn the combination from rows that the parts have not seen, if there are any."""
+        if not folds:
             return
+        judged, settings = JudgedRows.together(folds), self.settings
+        held_out, candidates = judged.rows, judged.candidates
         with work.phase("combination", rows=len(held_out)):
-            tops = self._asked(held_out.texts, settings.candidates, held_out.excluded)
-            rows = len(learning.train.originals())
-            mentions_of = self.mentions.within(held_out.texts)
-            candidates = candidates_of(tops, self._log_odds, self.counts, mentions_of)
-            emphasis = PROPENSITY_PRESETS["default"].inverse(self.counts, max(rows, 3)) ** settings.tail
+            inverse = PROPENSITY_PRESETS["default"].inverse(judged.counts, max(judged.learnt_rows, 3))
+            emphasis = inverse**settings.tail
             how: dict[str, Any] = {"hidden": settings.hidden, "emphasis": emphasis, "seed": seed}
             self.combination = learnt_combination(candidates, held_out, **how)
             log_odds = unseen_log_odds(candidates, held_out, **how)
             top = _best(candidates, log_odds, settings.candidates * len(self.parts))
-            self.held_out = HeldOut(held_out, top, self.counts, rows)
+            self.held_out = HeldOut(held_out, top, judged.counts, judged.learnt_rows)
 
-    def _held_out(self, corpus: Corpus, seed: int, starts: Sequence[int] = ()) -> tuple[Corpus, Dataset]:
+    def _held_out(
+        self, corpus: Corpus, seed: int, fold: int = 0, *, starts: Sequence[int] = ()
+    ) -> tuple[Corpus, Dataset]:
         """The corpus that the parts learn from, and the rows that the combination learns from.
 
-        Of rows that came later, which begin at `starts`, a share is held out each time.
+        Each fold holds out other rows. Of rows that came later, which begin at `starts`, a share is held out
+        each time.
         """
         if corpus.valid is not None and len(corpus.valid):
             return corpus, corpus.valid
@@ -154,7 +172,8 @@ class Fusion(Model):
         for came in np.split(by_place, np.searchsorted(train.origin.rows[by_place], starts)):
             count = min(share_of(len(came), self.settings.held_out), self.settings.most_held_out)
             if held.sum() + count >= self.settings.fewest:
-                held[stream(seed, "fusion/held-out").permutation(came)[:count]] = True
+                drawn = stream(seed, "fusion/held-out").permutation(came)
+                held[drawn[fold * count : (fold + 1) * count]] = True
         if not held.any():
             return corpus, train.take([])
         kept = np.flatnonzero(~held & ~_made_of(train, held))
