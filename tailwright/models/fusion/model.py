@@ -201,7 +201,12 @@ class Fusion(Model):
         return TopK.concat(blocks)
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
-        return np.logical_or.reduce([part.knows(texts) for part in self.parts])
+        rows = arrow_strings(texts)
+        known = np.array(self.parts[0].knows(rows))
+        for part in self.parts[1:]:  # most texts have a word that the first part knows
+            if not known.all():
+                known[~known] = part.knows(rows.filter(pa.array(~known)))
+        return known
 
     def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
         """What each part says, with its own reasons; the combination itself does not split by words."""
