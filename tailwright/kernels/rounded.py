@@ -59,14 +59,32 @@ def dot(query: np.ndarray, point: np.ndarray) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def _rounded_dots(query: np.ndarray, points: np.ndarray, dots: np.ndarray) -> None:
-    """dots[p] = the product of two rounded vectors."""
-    for p in range(len(points)):
-        point = points[p]
-        total = np.int32(0)
-        for d in range(len(query)):
-            total = np.int32(total + np.int32(query[d]) * np.int32(point[d]))
-        dots[p] = total
+def rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
+    """The product of two rounded vectors, in their steps."""
+    total = np.int32(0)
+    for d in range(len(query)):
+        total = np.int32(total + np.int32(query[d]) * np.int32(point[d]))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def round_query(query: np.ndarray, rounded: np.ndarray) -> tuple[np.float32, np.float32, np.float32]:
+    """Fill `rounded` (width,) int16; returns its step, and the factors of |v - v'| and |v'| in the bounds."""
+    width = len(query)
+    levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
+    largest = np.float32(0)
+    for d in range(width):
+        largest = max(largest, abs(query[d]))
+    step = largest / levels if largest > 0 else 1.0
+    squares, error_squares = 0.0, 0.0
+    for d in range(width):
+        level = round(query[d] / step)
+        rounded[d] = level
+        error_squares += (query[d] - level * step) ** 2
+        squares += query[d] ** 2
+    length, slack = math.sqrt(squares), _SLACK * (width + 8)
+    of_error, of_length = (1 + slack) * length, math.sqrt(error_squares) + slack * length
+    return np.float32(step), np.float32(of_error), np.float32(of_length)
 
 
 @njit(cache=True, nogil=True)
@@ -105,29 +123,17 @@ def nearest_rounded(
     """Fill ids and scores, best first, equal products by smaller place; there must be at least k points."""
     count, width = points.shape
     k = ids.shape[1]
-    levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
-    slack = np.float32(_SLACK * (width + 8))
     query = np.empty(width, np.int16)
-    dots = np.empty(count, np.int32)
+    dots = np.empty(count, np.float32)
     lower, upper = np.empty((2, count), np.float32)
     most = np.empty(min(max(_GROUPS_A_PLACE * k, count // _LARGEST_GROUP), count), np.float32)
     best, best_values = np.empty(k, np.int32), np.empty(k, np.float32)
     for row in range(len(queries)):
-        largest = np.float32(0)
-        for d in range(width):
-            largest = max(largest, abs(queries[row, d]))
-        step = largest / levels if largest > 0 else 1.0
-        squares, error_squares = 0.0, 0.0
-        for d in range(width):
-            level = round(queries[row, d] / step)
-            query[d] = level
-            error_squares += (queries[row, d] - level * step) ** 2
-            squares += queries[row, d] ** 2
-        length, error = np.float32(math.sqrt(squares)), np.float32(math.sqrt(error_squares))
-        _rounded_dots(query, rounded, dots)
-        of_length, of_error, unit = error + slack * length, length + slack * length, np.float32(step)
+        step, of_error, of_length = round_query(queries[row], query)
         for p in range(count):
-            product = unit * steps[p] * np.float32(dots[p])
+            dots[p] = rounded_dot(query, rounded[p])
+        for p in range(count):
+            product = step * steps[p] * dots[p]
             bound = of_error * errors[p] + of_length * lengths[p]
             lower[p] = product - bound
             upper[p] = product + bound

@@ -103,11 +103,24 @@ class Twin(Model):
             watch=Watch(self.watch, answering),
         )
         run_phases(network, [phase], seed=seed, work=work)
-        self.vectors = network.vectors()
+        self.vectors = network.vectors().clustered(seed)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         return TopK.concat([*tops, *(self.vectors.nearest(bags, k) for bags in self._read(texts))])
+
+    @property
+    def looks_at_named(self) -> bool:
+        return self.vectors.clusters is not None
+
+    def predict_with_named(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, named: np.ndarray
+    ) -> TopK:
+        tops, done = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))], 0
+        for bags in self._read(texts):
+            tops.append(self.vectors.nearest_with_named(bags, k, named[done : done + len(bags)]))
+            done += len(bags)
+        return TopK.concat(tops)
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return self.features.knows(texts)
