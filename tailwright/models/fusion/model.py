@@ -17,6 +17,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.candidates import best_candidates
 from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import HeldOut, LaterRows, Model, models
 from tailwright.models.fusion import card_of, parts_of, settings_of
@@ -321,17 +322,11 @@ def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
 
 def _best(candidates: CandidateFeatures, log_odds: np.ndarray, k: int) -> TopK:
     """The k most probable candidates of each text."""
-    order = np.lexsort((candidates.labels, -log_odds, candidates.rows))
-    rows = candidates.rows[order]
-    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    kept = place < k
     shape = (candidates.texts, k)
-    ids, scores = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-    at = (rows[kept], place[kept])
-    ids[at] = candidates.labels[order][kept]
-    probabilities = 1 / (1 + np.exp(-np.clip(log_odds[order][kept], -60, 60)))
-    scores[at] = np.minimum(probabilities, BELOW_ONE)
-    return TopK(ids, scores)
+    ids, best = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
+    best_candidates(candidates.rows, candidates.labels, log_odds, ids, best)
+    probabilities = 1 / (1 + np.exp(-np.clip(best, -60, 60)))
+    return TopK(ids, np.where(ids >= 0, np.minimum(probabilities, BELOW_ONE), -np.inf))
 
 
 def _filled(fused: TopK, tops: Sequence[TopK]) -> TopK:
