@@ -2,8 +2,14 @@
 
 A search of the nearest clusters alone misses what matters: on 2,000 held-out rows of winapi-seealso,
 `linear+twin+label-matcher` lost 0.6 points of PSP@5 when its twin searched 25 of 512 clusters. What it lost
-were mostly labels that the other parts name. With these looked at too, nothing was lost (PSP@5 71.14 instead
-of 71.09), at a twentieth of the products.
+were mostly labels that the other parts name. With these looked at too, a twentieth of the products does:
+
+| twin searches | P@1 | PSP@5 |
+|---|---|---|
+| all labels | 83.06 | 72.57 |
+| 25 of 510 clusters, and what others name | 83.03 | 72.54 |
+
+(means over ten seeds of the combination, on rows that neither it nor the parts had seen).
 """
 
 from __future__ import annotations
