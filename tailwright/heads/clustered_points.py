@@ -7,9 +7,13 @@ were mostly labels that the other parts name. With these looked at too, a twenti
 | twin searches | P@1 | PSP@5 |
 |---|---|---|
 | all labels | 83.06 | 72.57 |
-| 25 of 510 clusters, and what others name | 83.03 | 72.54 |
+| 5 % of the clusters, and what others name | 83.03 | 72.54 |
+| 10 % | 82.94 | 72.47 |
+| 20 % | 82.96 | 72.43 |
 
-(means over ten seeds of the combination, on rows that neither it nor the parts had seen).
+Means over ten seeds of the combination, on rows that neither it nor the parts had seen, each with a standard
+error of 0.1 (P@1) and 0.07: more clusters give no more. With the combination that was learnt from a search of
+all labels, 5 % cost 0.05 points of P@1 and 0.07 of PSP@5.
 """
 
 from __future__ import annotations
