@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.ranking import find_label
+from tailwright.kernels.ranking import best_first, better, find_label, offer
 from tailwright.kernels.tfidf import sort_ids
 
 FEATURES_A_PART = 4  # score, share, missing, place
@@ -71,6 +71,25 @@ def candidate_features(
             rows[at] = text
             features[at, width - 1] = math.log1p(counts[labels[at]])
     return rows[:used], labels[:used], features[:used]
+
+
+@njit(cache=True, nogil=True)
+def best_candidates(
+    rows: np.ndarray,  # (pairs,) int64, ascending
+    labels: np.ndarray,  # (pairs,) int32
+    log_odds: np.ndarray,  # (pairs,) float32
+    ids: np.ndarray,  # (texts, k) int32, filled with -1
+    best: np.ndarray,  # (texts, k) float32, filled with minus infinity
+) -> None:
+    """Fill ids and their log-odds, best first, equal ones by smaller label."""
+    size, k = 0, ids.shape[1]
+    for pair in range(len(rows)):
+        text = rows[pair]
+        if size < k or better(log_odds[pair], labels[pair], best[text, 0], ids[text, 0]):
+            size = offer(ids[text], best[text], size, labels[pair], log_odds[pair])
+        if pair + 1 == len(rows) or rows[pair + 1] != text:
+            best_first(ids[text], best[text], size)
+            size = 0
 
 
 @njit(cache=True, nogil=True)

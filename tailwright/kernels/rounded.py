@@ -23,6 +23,9 @@ _QUERY_LEVELS = 32_767
 _LARGEST_SUM = 2**31 - 1
 # What rounding to float32 may change in a sum of products, for each number in it and each unit of |q| |v|.
 _SLACK = 1e-7
+# The lower bounds are ranked in groups: so many for each place, or more, of at most so many points.
+_GROUPS_A_PLACE, _LARGEST_GROUP = 16, 64
+_AT_ONCE = 64  # upper bounds that are looked at together
 
 
 @njit(cache=True, nogil=True)
@@ -56,11 +59,54 @@ def dot(query: np.ndarray, point: np.ndarray) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def _rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
+def rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
+    """The product of two rounded vectors, in their steps."""
     total = np.int32(0)
     for d in range(len(query)):
         total = np.int32(total + np.int32(query[d]) * np.int32(point[d]))
     return total
+
+
+@njit(cache=True, nogil=True)
+def round_query(query: np.ndarray, rounded: np.ndarray) -> tuple[np.float32, np.float32, np.float32]:
+    """Fill `rounded` (width,) int16; returns its step, and the factors of |v - v'| and |v'| in the bounds."""
+    width = len(query)
+    levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
+    largest = np.float32(0)
+    for d in range(width):
+        largest = max(largest, abs(query[d]))
+    step = largest / levels if largest > 0 else 1.0
+    squares, error_squares = 0.0, 0.0
+    for d in range(width):
+        level = round(query[d] / step)
+        rounded[d] = level
+        error_squares += (query[d] - level * step) ** 2
+        squares += query[d] ** 2
+    length, slack = math.sqrt(squares), _SLACK * (width + 8)
+    of_error, of_length = (1 + slack) * length, math.sqrt(error_squares) + slack * length
+    return np.float32(step), np.float32(of_error), np.float32(of_length)
+
+
+@njit(cache=True, nogil=True)
+def _kth_largest(
+    values: np.ndarray, most: np.ndarray, best: np.ndarray, best_values: np.ndarray
+) -> np.float32:
+    """A lower bound of the k-th largest of `values`: the k-th largest of their groups' largest.
+
+    Group g, of as many as `most` has, are the values g, g + groups, ...: so the loop is vector code. There
+    must be at least k groups.
+    """
+    groups = len(most)
+    most[:] = values[:groups]
+    for start in range(groups, len(values), groups):
+        some = values[start : start + groups]
+        for g in range(len(some)):
+            most[g] = some[g] if some[g] > most[g] else most[g]
+    size = 0
+    for g in range(groups):
+        if size < len(best) or most[g] > best_values[0]:
+            size = offer(best, best_values, size, g, most[g])
+    return best_values[0]
 
 
 @njit(cache=True, nogil=True)
@@ -77,34 +123,33 @@ def nearest_rounded(
     """Fill ids and scores, best first, equal products by smaller place; there must be at least k points."""
     count, width = points.shape
     k = ids.shape[1]
-    levels = min(_QUERY_LEVELS, _LARGEST_SUM // (LEVELS * max(width, 1)))
-    slack = np.float32(_SLACK * (width + 8))
     query = np.empty(width, np.int16)
-    upper = np.empty(count, np.float32)
-    lower_ids, lower = np.empty(k, np.int32), np.empty(k, np.float32)
+    dots = np.empty(count, np.float32)
+    lower, upper = np.empty((2, count), np.float32)
+    most = np.empty(min(max(_GROUPS_A_PLACE * k, count // _LARGEST_GROUP), count), np.float32)
+    best, best_values = np.empty(k, np.int32), np.empty(k, np.float32)
     for row in range(len(queries)):
-        largest = np.float32(0)
-        for d in range(width):
-            largest = max(largest, abs(queries[row, d]))
-        step = largest / levels if largest > 0 else 1.0
-        squares, error_squares = 0.0, 0.0
-        for d in range(width):
-            level = round(queries[row, d] / step)
-            query[d] = level
-            error_squares += (queries[row, d] - level * step) ** 2
-            squares += queries[row, d] ** 2
-        length, error = np.float32(math.sqrt(squares)), np.float32(math.sqrt(error_squares))
-        size = 0
+        step, of_error, of_length = round_query(queries[row], query)
         for p in range(count):
-            product = np.float32(step) * steps[p] * _rounded_dot(query, rounded[p])
-            bound = length * errors[p] + error * lengths[p] + slack * length * (lengths[p] + errors[p])
+            dots[p] = rounded_dot(query, rounded[p])
+        for p in range(count):
+            product = step * steps[p] * dots[p]
+            bound = of_error * errors[p] + of_length * lengths[p]
+            lower[p] = product - bound
             upper[p] = product + bound
-            if size < k or product - bound > lower[0]:
-                size = offer(lower_ids, lower, size, p, product - bound)
+        least = _kth_largest(lower, most, best, best_values)
         size = 0
-        for p in range(count):
-            if upper[p] >= lower[0]:
-                score = dot(queries[row], points[p])
-                if size < k or better(score, p, scores[row, 0], ids[row, 0]):
-                    size = offer(ids[row], scores[row], size, p, score)
+        for start in range(0, count, _AT_ONCE):
+            some = upper[start : start + _AT_ONCE]
+            hits = 0
+            for i in range(len(some)):  # without an exit this is vector code
+                hits += some[i] >= least
+            if hits == 0:
+                continue
+            for i in range(len(some)):
+                if some[i] >= least:
+                    p = start + i
+                    score = dot(queries[row], points[p])
+                    if size < k or better(score, p, scores[row, 0], ids[row, 0]):
+                        size = offer(ids[row], scores[row], size, p, score)
         best_first(ids[row], scores[row], size)

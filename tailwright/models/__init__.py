@@ -205,6 +205,20 @@ class Model(ABC):
         """
         return self.predict(texts, k)
 
+    @property
+    def looks_at_named(self) -> bool:
+        """Whether `predict_with_named` is quicker than `predict`."""
+        return False
+
+    def predict_with_named(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, named: np.ndarray
+    ) -> TopK:
+        """`predict` for texts for which other models have `named` (texts, some) labels, -1 for none.
+
+        A model that takes long to look at all labels may look at these, and at some that it finds itself.
+        """
+        return self.predict(texts, k)
+
     def reaching(self, allowed: np.ndarray) -> Model:
         """Who is asked about texts of which this model names too few of the `allowed` (labels,) bool.
 

@@ -13,11 +13,11 @@ from tailwright.data.pairs import with_moved_columns
 from tailwright.data.text.tfidf import TfIdf
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.kernels.shortlist import nearest_rows
+from tailwright.heads.inverted_index import InvertedIndex
 from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.models.shared.reasons import Reasons, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
-from tailwright.store import FolderReader, FolderWriter
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.training.memory import MemoryNeed
 from tailwright.training.workplace import Workplace
 
@@ -41,22 +41,22 @@ class LabelMatcher(Model):
     )
 
     features: TfIdf
-    labels_by_word: sparse.csr_array  # (words, labels)
+    index: InvertedIndex  # (words, labels)
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, which label-matcher compares with")
         self._announce_memory(corpus, work)
         self.features = TfIdf.fit(pa.concat_arrays([corpus.train.texts, corpus.labels.texts]))
-        self.labels_by_word = sparse.csr_array(self.features.transform(corpus.labels.texts).T.tocsr())
+        self.index = _index_of(self.features.transform(corpus.labels.texts))
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """Word weights stay; a new word of a row matches no label unless it is in the text of a new one."""
         assert isinstance(before, LabelMatcher)
         self._announce_memory(later.corpus, work)
-        known = before.labels_by_word.shape[1]
+        known = before.index.by_word.shape[1]
         grown = before.with_more_labels(later.corpus.labels.behind(known))
-        self.features, self.labels_by_word = grown.features, grown.labels_by_word
+        self.features, self.index = grown.features, grown.index
 
     def _announce_memory(self, corpus: Corpus, work: Workplace) -> None:
         """A word takes about 6 bytes in a text, 12 while it is counted, and 8 in each of two matrices."""
@@ -66,8 +66,8 @@ class LabelMatcher(Model):
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         none = TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))
-        blocks = map(self.features.transform, text_blocks(texts, "matching", ROWS_A_BLOCK))
-        return TopK.concat([none, *(TopK(*nearest_rows(block, self.labels_by_word, k)) for block in blocks)])
+        blocks = map(self.features.rows, text_blocks(texts, "matching", ROWS_A_BLOCK))
+        return TopK.concat([none, *(self.index.top_k(block, k) for block in blocks)])
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return self.features.knows(texts)
@@ -75,16 +75,16 @@ class LabelMatcher(Model):
     def with_more_labels(self, labels: LabelSpace) -> LabelMatcher:
         grown = LabelMatcher(self.settings)
         grown.features, places = self.features.with_new_words(labels.texts)
-        known = with_moved_columns(self.labels_by_word.T.tocsr(), places, len(grown.features.vocabulary))
+        known = with_moved_columns(self.index.by_word.T.tocsr(), places, len(grown.features.vocabulary))
         every = sparse.vstack([known, grown.features.transform(labels.texts)], format="csr")
-        grown.labels_by_word = sparse.csr_array(every.T.tocsr())
+        grown.index = _index_of(every)
         return grown
 
     def explain(self, text: str, labels: Sequence[int]) -> list[Reasons]:
         """Words by what they add to the cosine: only those that the label's text has too add anything."""
         row = self.features.transform([text])
         words = self.features.vocabulary.take(pa.array(row.indices)).to_pylist()
-        shared = self.labels_by_word[row.indices][:, list(labels)].toarray() * row.data[:, None]
+        shared = self.index.by_word[row.indices][:, list(labels)].toarray() * row.data[:, None]
         return [
             Reasons("cosine", word_shares(text, dict(zip(words, shares.tolist(), strict=True))), exact=True)
             for shares in shared.T  # (words,)
@@ -92,9 +92,19 @@ class LabelMatcher(Model):
 
     def save(self, folder: FolderWriter) -> None:
         self.features.save(folder.sub("features"))
-        folder.csr("labels_by_word", self.labels_by_word)
+        folder.csr("labels_by_word", self.index.by_word)
 
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         shape = (len(self.features.vocabulary), labels)
-        self.labels_by_word = folder.csr("labels_by_word", dtype=np.float32, shape=shape)
+        by_word = folder.csr("labels_by_word", dtype=np.float32, shape=shape)
+        try:
+            self.index = InvertedIndex(by_word)
+        except ValueError as error:
+            path = folder.path / "labels_by_word"
+            raise DamagedFolderError(str(error), expected="the weights of words", path=path) from error
+
+
+def _index_of(label_rows: sparse.csr_array) -> InvertedIndex:
+    """The index of labels by their rows (labels, words)."""
+    return InvertedIndex(sparse.csr_array(label_rows.T.tocsr()))

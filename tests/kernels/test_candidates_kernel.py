@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.kernels.candidates import candidate_features
+from tailwright.kernels.candidates import best_candidates, candidate_features
 from tailwright.models.fusion.combination import BELOW, SMALLEST
 
 
@@ -73,3 +73,20 @@ def test_no_texts_have_no_candidates() -> None:
     none = np.empty((2, 0, 3), np.int32), np.empty((2, 0, 3), np.float32)
     rows, labels, features = candidate_features(*none, np.array([False, True]), np.zeros(4, int), 0.5, 1e-4)
     assert (len(rows), len(labels), features.shape) == (0, 0, (0, 9))
+
+
+@pytest.mark.parametrize("k", [1, 3, 30])
+def test_the_best_candidates_are_those_of_a_full_sort(k):
+    random = np.random.default_rng(0)
+    counts = random.integers(0, 12, 40)  # candidates of each text; of some none
+    rows = np.repeat(np.arange(40), counts)
+    labels = np.concatenate([np.sort(random.permutation(50)[:count]) for count in counts]).astype(np.int32)
+    log_odds = random.integers(-3, 4, len(rows)).astype(np.float32)  # with many ties
+    ids, best = np.full((40, k), -1, np.int32), np.full((40, k), -np.inf, np.float32)
+    best_candidates(rows, labels, log_odds, ids, best)
+    for text in range(40):
+        mine = np.flatnonzero(rows == text)
+        order = mine[np.lexsort((labels[mine], -log_odds[mine]))][:k]
+        assert ids[text, : len(order)].tolist() == labels[order].tolist()
+        assert best[text, : len(order)].tolist() == log_odds[order].tolist()
+        assert (ids[text, len(order) :] == -1).all()

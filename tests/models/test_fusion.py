@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -436,6 +437,37 @@ def test_rare_labels_count_for_more_when_told_so():
     valid = toy_rows(1000, 1200)
     plainly, stressed = (fitted(TOYS, toy_corpus(400, valid), {"tail": tail}) for tail in (0, 1))
     assert not same(plainly.combination, stressed.combination)
+
+
+class LooksAtNamed(Toy):
+    """Looks at what the others name, and remembers it."""
+
+    card = ModelCard("looks-at-named", "x", ("texts",), scores="log-odds")
+    known = (0, LABELS)
+    looks_at_named = True
+    named: ClassVar[list[np.ndarray]] = []
+
+    def predict_with_named(self, texts, k, named):
+        self.named.append(named)
+        return self.predict(texts, k)
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("others", ["knows-frequent", TOYS])
+def test_a_part_that_looks_at_named_labels_gets_those_of_at_least_two_others(monkeypatch, others):
+    monkeypatch.setitem(models._found, "looks-at-named", LooksAtNamed)
+    monkeypatch.setattr(LooksAtNamed, "named", [])
+    model = fitted(f"looks-at-named+{others}", toy_corpus(400), {"few_rows": 0})
+    LooksAtNamed.named.clear()
+    Toy.questions.clear()
+    texts = toy_rows(500, 510).texts
+    model.predict(texts, 3)
+    if others != TOYS:
+        assert not LooksAtNamed.named
+        return
+    assert [name for name, _ in Toy.questions] == ["knows-frequent", "knows-rare", "looks-at-named"]
+    expected = [part.predict(texts, model.settings.candidates).ids for part in model.parts[1:]]
+    np.testing.assert_array_equal(LooksAtNamed.named[0], np.concatenate(expected, axis=1))
 
 
 def saved(model: Fusion, folder: Path) -> Path:

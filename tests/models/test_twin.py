@@ -136,3 +136,56 @@ def test_nothing_is_said_of_a_text_without_a_known_word():
     top = model.predict(["", "日本語", "apple"], 3)
     assert (top.ids[:2] == -1).all()
     assert (top.ids[2] >= 0).all()
+
+
+def clustered_twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
+    monkeypatch.setattr("tailwright.models.twin.network.FEWEST_POINTS", 2)
+    model = Twin(settings_from(TwinSettings, {"width": 8, "epochs": 1}))
+    model.fit(tiny_corpus(rows=40))
+    return model
+
+
+def test_clusters_of_labels_come_back_from_a_folder_and_grow_with_the_labels(tmp_path, monkeypatch):
+    model = clustered_twin(monkeypatch)
+    labels = len(model.vectors.labels)
+    with writing(tmp_path / "twin", kind="part") as folder:
+        model.save(folder)
+    again = Twin(model.settings)
+    again.load(open_folder(tmp_path / "twin", kind="part"), labels)
+    assert again.looks_at_named
+    np.testing.assert_array_equal(again.vectors.clusters.owners, model.vectors.clusters.owners)
+    grown = again.with_more_labels(LabelSpace(["new"], texts=["a new label"]))
+    assert len(grown.vectors.clusters.owners) == labels + 1
+
+
+def test_a_folder_of_an_earlier_version_has_no_clusters_and_searches_all_labels(tmp_path, monkeypatch):
+    model = clustered_twin(monkeypatch)
+    old = Twin(model.settings)
+    old.features, old.vectors = model.features, replace(model.vectors, clusters=None)
+    with writing(tmp_path / "twin", kind="part") as folder:
+        old.save(folder)
+    again = Twin(model.settings)
+    again.load(open_folder(tmp_path / "twin", kind="part"), len(model.vectors.labels))
+    assert not again.looks_at_named
+    texts = tiny_corpus(rows=40).train.texts
+    np.testing.assert_array_equal(again.predict(texts, 3).ids, model.predict(texts, 3).ids)
+
+
+def test_a_label_in_a_cluster_that_is_not_there_is_refused(tmp_path, monkeypatch):
+    model = clustered_twin(monkeypatch)
+    model.vectors.clusters.owners[0] = 10_000
+    with writing(tmp_path / "twin", kind="part") as folder:
+        model.save(folder)
+    with pytest.raises(InputError, match=r"owners\.npy.*clusters 0\.\.10000"):
+        Twin(model.settings).load(open_folder(tmp_path / "twin", kind="part"), len(model.vectors.labels))
+
+
+def test_few_wanted_labels_are_searched_among_clusters_and_many_among_all(monkeypatch):
+    model = clustered_twin(monkeypatch)
+    monkeypatch.setattr("tailwright.heads.clustered_points.POINTS_FOR_EACH", 0.01)
+    texts = tiny_corpus(rows=40).train.texts
+    none = np.full((len(texts), 1), -1, np.int32)
+    assert (model.predict_with_named(texts, 3, none).ids[:, 2] == -1).any()  # a single cluster has fewer
+    monkeypatch.setattr("tailwright.heads.clustered_points.POINTS_FOR_EACH", 40)
+    found = model.predict_with_named(texts, 3, none)
+    np.testing.assert_array_equal(found.ids, model.predict(texts, 3).ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,9 @@ from tailwright.training.loop import run_phases
 from tailwright.training.threads import blas_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
+
+# Products of fewer rows than this stay in one thread anyway; to ask for that takes a tenth of a millisecond.
+FEWEST_ROWS = 8
 
 
 @models.register
@@ -99,11 +103,24 @@ class Twin(Model):
             watch=Watch(self.watch, answering),
         )
         run_phases(network, [phase], seed=seed, work=work)
-        self.vectors = network.vectors()
+        self.vectors = network.vectors().clustered(seed)
 
     def predict(self, texts: pa.LargeStringArray | Sequence[str], k: int) -> TopK:
         tops = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         return TopK.concat([*tops, *(self.vectors.nearest(bags, k) for bags in self._read(texts))])
+
+    @property
+    def looks_at_named(self) -> bool:
+        return self.vectors.clusters is not None
+
+    def predict_with_named(
+        self, texts: pa.LargeStringArray | Sequence[str], k: int, named: np.ndarray
+    ) -> TopK:
+        tops, done = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))], 0
+        for bags in self._read(texts):
+            tops.append(self.vectors.nearest_with_named(bags, k, named[done : done + len(bags)]))
+            done += len(bags)
+        return TopK.concat(tops)
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         return self.features.knows(texts)
@@ -128,8 +145,9 @@ class Twin(Model):
 
     def _read(self, texts: pa.LargeStringArray | Sequence[str]) -> Iterator[Bags]:
         """Blocks of texts as bags of words."""
-        with blas_threads():
-            yield from map(self._bags, text_blocks(texts, "twin"))
+        rows = arrow_strings(texts)
+        with blas_threads() if len(rows) >= FEWEST_ROWS else nullcontext():
+            yield from map(self._bags, text_blocks(rows, "twin"))
 
     def _bags(self, texts: pa.LargeStringArray) -> Bags:
         return Bags(*self.features.rows(texts))

@@ -16,10 +16,11 @@ from tailwright.data.dataset import Dataset
 from tailwright.encoders.bags import Bags, joined, share_words
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
+from tailwright.heads.clustered_points import FEWEST_POINTS, ClusteredPoints, Clusters
 from tailwright.heads.nearest import RoundedPoints
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.sides import Side, lengths_of, raw_vectors, unit_vectors
-from tailwright.store import FolderReader, FolderWriter
+from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
 from tailwright.training.array_network import ArrayLoss, ArrayNetwork
 from tailwright.training.losses import decoupled_softmax
@@ -38,7 +39,7 @@ class LabelSide:
 class TwinVectors:
     """Word vectors, the residual layer of the texts' side, label vectors, and the scale of the cosines.
 
-    A folder of an earlier version has no `label_side`.
+    A folder of an earlier version has neither `label_side` nor `clusters`; few labels have no clusters.
     """
 
     words: np.ndarray  # (words, width) float32
@@ -46,6 +47,7 @@ class TwinVectors:
     labels: np.ndarray  # (labels, width) float32, of unit length
     scale: float
     label_side: LabelSide | None = None
+    clusters: Clusters | None = None  # of the label vectors
 
     @property
     def known_label_side(self) -> LabelSide:
@@ -72,7 +74,13 @@ class TwinVectors:
             self,
             labels=np.concatenate([self.labels, vectors / lengths]),
             label_side=LabelSide(side.layer, np.concatenate([side.lengths, lengths])),
+            clusters=None if self.clusters is None else self.clusters.with_points(vectors / lengths),
         )
+
+    def clustered(self, seed: int) -> TwinVectors:
+        """The same with clusters of the label vectors, if these are many."""
+        many = len(self.labels) >= FEWEST_POINTS
+        return replace(self, clusters=Clusters.of(self.labels, seed) if many else None)
 
     def of_texts(self, bags: Bags) -> np.ndarray:
         """(texts, width) of unit length, or zero for a text without a known word."""
@@ -83,7 +91,18 @@ class TwinVectors:
 
         A text without a known word is as near to one label as to any other, so none is predicted for it.
         """
-        top = self._search.top_k(self.of_texts(bags), k)
+        return self._scaled(self._search.top_k(self.of_texts(bags), k), bags)
+
+    def nearest_with_named(self, bags: Bags, k: int, named: np.ndarray) -> TopK:
+        """The same, but only labels in near clusters and those `named` (texts, some) are looked at."""
+        vectors = self.of_texts(bags)
+        near = self._near
+        if near is None or not near.reaches(k) or not np.isfinite(vectors).all():
+            return self._scaled(self._search.top_k(vectors, k), bags)
+        return self._scaled(near.top_k(vectors, k, named), bags)
+
+    def _scaled(self, top: TopK, bags: Bags) -> TopK:
+        """Cosines as scores; padding for texts without a known word."""
         unknown = (np.diff(bags.indptr) == 0)[:, None]
         scores = top.scores * np.float32(self.scale)
         return TopK(np.where(unknown, -1, top.ids), np.where(unknown, -np.inf, scores))
@@ -92,12 +111,19 @@ class TwinVectors:
     def _search(self) -> RoundedPoints:
         return RoundedPoints(self.labels)
 
+    @cached_property
+    def _near(self) -> ClusteredPoints | None:
+        return None if self.clusters is None else ClusteredPoints(self.labels, self.clusters)
+
     def save(self, folder: FolderWriter) -> None:
         """Write `twin.safetensors`."""
         arrays = {"words": self.words, "text_layer": self.text_layer, "labels": self.labels}
         folder.tensors("twin", {**arrays, "scale": np.array([self.scale], dtype=np.float64)})
         if self.label_side is not None:
             folder.tensors("label_side", vars(self.label_side))
+        if self.clusters is not None:
+            folder.array("centroids", self.clusters.centroids)
+            folder.array("owners", self.clusters.owners)
 
     @staticmethod
     def load(folder: FolderReader, words: int, labels: int, width: int) -> TwinVectors:
@@ -114,7 +140,19 @@ class TwinVectors:
         if folder.has("label_side.safetensors"):
             of_side = {"layer": (width, width), "lengths": (labels, 1)}
             side = LabelSide(**_finite(folder, "label_side", of_side))
-        return TwinVectors(**vectors, scale=scale, label_side=side)
+        clusters = _clusters(folder, labels, width) if folder.has("owners.npy") else None
+        return TwinVectors(**vectors, scale=scale, label_side=side, clusters=clusters)
+
+
+def _clusters(folder: FolderReader, labels: int, width: int) -> Clusters:
+    """The clusters of the labels; DamagedFolderError if a label is in none of them."""
+    centroids = folder.array("centroids", dtype=np.float32, shape=(None, width))
+    owners = folder.array("owners", dtype=np.int32, shape=(labels,))
+    if len(owners) and not 0 <= owners.min() <= owners.max() < len(centroids):
+        problem = f"clusters {owners.min()}..{owners.max()} of labels"
+        expected = f"numbers below {len(centroids)}"
+        raise DamagedFolderError(problem, expected=expected, path=folder.path / "owners.npy")
+    return Clusters(centroids, owners)
 
 
 def _finite(folder: FolderReader, name: str, shapes: Mapping[str, tuple[int, ...]]) -> Arrays:
