@@ -37,7 +37,7 @@ from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
 from tailwright.training.forest_paths import PathStep, TextInForest
-from tailwright.training.memory import MemoryNeed
+from tailwright.training.memory import MemoryNeed, give_back
 from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
@@ -89,6 +89,7 @@ class Linear(Model):
         with work.phase("clusters"):
             labels, vectors = self._label_vectors(corpus, matrix)
             vectors = vectors[labels]
+        give_back()
         memory_need(vectors, settings).announce(work, LESS_MEMORY)
         shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
         threads = numba.get_num_threads()

@@ -24,6 +24,7 @@ from tailwright.models.twin.network import TwinNetwork, TwinVectors, known_netwo
 from tailwright.models.twin.phases import TwinPhase, later_settings, memory_need
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
+from tailwright.training.memory import give_back
 from tailwright.training.threads import blas_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
@@ -47,6 +48,8 @@ class Twin(Model):
             texts = pa.concat_arrays([train.texts, corpus.labels.texts])
             pieces = SubwordSettings(settings.pieces, settings.piece_weight, settings.min_count)
             self.features, matrix = shared_subwords(texts, pieces)
+            del texts
+            give_back()
         both = Bags.of(matrix)
         rows, label_bags = both.slice(0, len(train)), both.slice(len(train), len(both))
         self._check_memory(corpus, both.nbytes, work)
