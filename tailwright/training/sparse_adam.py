@@ -7,13 +7,16 @@ without its search for equal rows.
 
 from __future__ import annotations
 
+import numba
 import numpy as np
-from numba import get_num_threads
 
-from tailwright.kernels.adam import adam_rounded_rows, adam_rows
+from tailwright.data.text.blocks import run_blocks
+from tailwright.kernels.adam import adam_rows
+from tailwright.kernels.rounded_adam import adam_rounded_rows
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
+FEWEST_ROWS = 512  # of a block: with fewer, a thread costs more than it saves
 
 
 class RowSparseAdam:
@@ -58,8 +61,9 @@ class RoundedRowAdam(RowSparseAdam):
     def step(self, rows: np.ndarray, gradient: np.ndarray, rate: float, scale: float = 1.0) -> None:
         self.steps += 1
         rate *= corrected(self.steps)
-        how = (scale, *BETAS, rate, self.epsilon, get_num_threads())
-        adam_rounded_rows(self.table, self.mean, self.root, self.units, rows, gradient, *how)
+        arrays = (self.table, self.mean, self.root, self.units, rows, gradient)
+        how = (scale, *BETAS, rate, self.epsilon)
+        run_blocks(lambda *block: adam_rounded_rows(*arrays, *how, *block), _blocks(len(rows)))
 
     def state(self) -> dict[str, np.ndarray]:
         steps = np.array([self.steps])
@@ -74,3 +78,9 @@ class RoundedRowAdam(RowSparseAdam):
 def corrected(steps: int) -> float:
     """The factor on the rate that makes up for moments that started at zero."""
     return float((1 - BETAS[1] ** steps) ** 0.5 / (1 - BETAS[0] ** steps))
+
+
+def _blocks(rows: int) -> list[tuple[int, int]]:
+    """(first, last) of a block of rows for each thread; of few rows, one."""
+    threads = max(1, min(numba.get_num_threads(), rows // FEWEST_ROWS))
+    return [(rows * block // threads, rows * (block + 1) // threads) for block in range(threads)]
