@@ -9,8 +9,8 @@ only rows of these labels have, and words that mean nothing, so both matching an
 find. Counts of labels and words follow Zipf's law, and the vocabulary grows as Heaps' law says.
 
 Each corpus is trained by `tailwright train` in a process of its own. Reported are its seconds, CPU seconds and
-peak memory beside the largest peak that the run logged before the memory was taken, the seconds and peak of
-each phase, and metrics on generated test rows.
+peak memory beside the peak that the run logged before it trained anything, the seconds and peak of each
+phase, and metrics on generated test rows.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ def trained(corpus: Path, run: Path, threads: int, options: list[str]) -> dict[s
         "seconds": round(seconds, 1),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "peak_mb": peak,
-        "expected_peak_mb": max(forecasts, default=None),
-        "expected_to_actual": round(max(forecasts) / peak, 3) if forecasts else None,
-        "forecasts_mb": forecasts,
+        "forecast_mb": forecasts[0],
+        "forecast_to_peak": round(forecasts[0] / peak, 3),
+        "forecasts_of_parts_mb": forecasts[1:],
         "metrics": {name: round(value, 2) for name, value in result["metrics"].items() if name in ("P@1", "PSP@5")},
         "phases": [
             {"phase": event["phase"], "seconds": event["seconds"], "peak_mb": event["peak_rss_mb"]}
