@@ -4,13 +4,14 @@
     .venv/bin/python benchmarks/bench_growth.py --corpus shared/data/winapi-seealso
 
 A corpus of L labels has 1.6 L training rows with two positives a label on average. Labels come in topics; a
-label's text has words of its topic and of its own. A row's text has some words of its labels' texts, some that
-only rows of these labels have, and words that mean nothing, so both matching and learning have something to
-find. Counts of labels and words follow Zipf's law, and the vocabulary grows as Heaps' law says.
+label's text has words of its topic and of its own. A row's text has some words of its labels' texts, some
+that only rows of these labels have, and words that mean nothing, so both matching and learning have something
+to find. Counts of labels and words follow Zipf's law, and the vocabulary grows as Heaps' law says.
 
-Each corpus is trained by `tailwright train` in a process of its own. Reported are its seconds, CPU seconds and
-peak memory beside the peak that the run logged before it trained anything, the seconds and peak of each
-phase, and metrics on generated test rows.
+Each corpus is trained by `tailwright train` in a process of its own. Reported are its seconds, CPU seconds
+and peak memory beside the peak that the run logged before it trained anything, the seconds and peak of each
+phase, and metrics on generated test rows. The first run of a checkout compiles kernels, which takes time and
+memory: run a small size first.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ SECOND_LABEL = 0.25  # share of rows with two labels: two positives a label in a
 ZIPF = 0.7  # the frequency of the label of rank r is in proportion to r ** -ZIPF
 TOPIC = 50  # labels of a topic
 TEST_ROWS = 2000
-SYLLABLES = np.array([c + v for c in "bcdfghjklmnprstvwz" for v in ("a", "e", "i", "o", "u", "an", "er", "il")])
+SYLLABLES = np.array(
+    [c + v for c in "bcdfghjklmnprstvwz" for v in ("a", "e", "i", "o", "u", "an", "er", "il")]
+)
 
 
 def words_of(ids: np.ndarray) -> pa.Array:
@@ -96,7 +99,9 @@ def write_corpus(folder: Path, labels: int, seed: int) -> None:
         return pa.table({"text": texts_of(words, vocabulary), "labels": lists})
 
     folder.mkdir(parents=True)
-    pq.write_table(pa.table({"id": names, "text": texts_of(label_words, vocabulary)}), folder / "labels.parquet")
+    pq.write_table(
+        pa.table({"id": names, "text": texts_of(label_words, vocabulary)}), folder / "labels.parquet"
+    )
     pq.write_table(rows(int(ROWS_A_LABEL * labels)), folder / "train.parquet")
     pq.write_table(rows(TEST_ROWS), folder / "test.parquet")
 
@@ -126,7 +131,9 @@ def trained(corpus: Path, run: Path, threads: int, options: list[str]) -> dict[s
         "forecast_mb": forecasts[0],
         "forecast_to_peak": round(forecasts[0] / peak, 3),
         "forecasts_of_parts_mb": forecasts[1:],
-        "metrics": {name: round(value, 2) for name, value in result["metrics"].items() if name in ("P@1", "PSP@5")},
+        "metrics": {
+            name: round(value, 2) for name, value in result["metrics"].items() if name in ("P@1", "PSP@5")
+        },
         "phases": [
             {"phase": event["phase"], "seconds": event["seconds"], "peak_mb": event["peak_rss_mb"]}
             for event in events
@@ -136,9 +143,13 @@ def trained(corpus: Path, run: Path, threads: int, options: list[str]) -> dict[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("labels", type=int, nargs="*", help="sizes of generated corpora")
-    parser.add_argument("--corpus", type=Path, action="append", default=[], help="a real corpus, measured too")
+    parser.add_argument(
+        "--corpus", type=Path, action="append", default=[], help="a real corpus, measured too"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0, help="of the generated corpora")
     parser.add_argument("--work", type=Path, help="where corpora and runs are kept; without it, nowhere")
@@ -153,11 +164,15 @@ def main() -> None:
             if not corpus.exists():
                 write_corpus(corpus, labels, asked.seed)
             run = work / f"run-{labels}-{asked.seed}"
-            results.append({"labels": labels, **trained(corpus, run, asked.threads, [*options, "--overwrite"])})
+            results.append(
+                {"labels": labels, **trained(corpus, run, asked.threads, [*options, "--overwrite"])}
+            )
             print(json.dumps(results[-1]), file=sys.stderr)
         for corpus in asked.corpus:
             run = work / f"run-{corpus.name}"
-            results.append({"corpus": corpus.name, **trained(corpus, run, asked.threads, [*options, "--overwrite"])})
+            results.append(
+                {"corpus": corpus.name, **trained(corpus, run, asked.threads, [*options, "--overwrite"])}
+            )
             print(json.dumps(results[-1]), file=sys.stderr)
     common.emit("growth", {"threads": asked.threads, "results": results})
 

@@ -235,7 +235,9 @@ def expected_size(texts: pa.LargeStringArray, settings: SubwordSettings) -> tupl
     """
     sizes = []
     for step in (2 * SAMPLE, SAMPLE):
-        fitted, matrix = SubwordTfIdf.fit_transform(texts.take(pa.array(range(0, len(texts), step))), settings)
+        fitted, matrix = SubwordTfIdf.fit_transform(
+            texts.take(pa.array(np.arange(0, len(texts), step))), settings
+        )
         sizes.append(fitted.columns)
     growth = max(sizes[1], 1) / max(sizes[0], 1)
     columns = int(sizes[1] * growth ** np.log2(SAMPLE))

@@ -30,8 +30,8 @@ FEWEST = 32  # the fewest rows without the label that a working set starts with
 GROWTH = 64  # rows that may join it in one round; or as many as it has, if that is more
 ROUNDS = 8
 SWEEPS = 10  # per round
-# With so many rows or more, a sweep visits them in runs of rows that lie side by side. On 768,000 rows it makes 1.2
-# times as many visits, each of which takes 0.4 times as long.
+# With so many rows or more, a sweep visits them in runs of rows that lie side by side. On 768,000 rows it
+# makes 1.2 times as many visits, each of which takes 0.4 times as long.
 MANY, RUN = 100_000, 8
 # Shares of the tolerance below which a step is skipped, and a weight is ignored in the margins of all rows.
 SMALLEST = 0.1
@@ -102,9 +102,9 @@ def descend(
 ) -> tuple[np.float32, np.float32, np.uint64]:
     """Sweep over the rows until no step is above the tolerance; changes dual, w and the order of the runs.
 
-    Rows are visited in runs of `length`: run r begins at row r x `length`. Runs come in random order, and each
-    begins at a random one of its rows. Returns (bias, the largest step of the last sweep in units of margin,
-    state of the generator).
+    Rows are visited in runs of `length`: run r begins at row r x `length`. Runs come in random order, and
+    each begins at a random one of its rows. Returns (bias, the largest step of the last sweep in units of
+    margin, state of the generator).
     """
     worst, rows = np.float32(0), len(x_indptr) - 1
     for _ in range(SWEEPS):
@@ -121,7 +121,9 @@ def descend(
             turn = np.int64((state >> np.uint64(20)) % np.uint64(held))
             for _ in range(held):
                 row = begin + turn
-                turn = turn + 1 if turn + 1 < held else 0
+                turn += 1
+                if turn == held:
+                    turn = np.int64(0)
                 margin = bias
                 for p in range(x_indptr[row], x_indptr[row + 1]):
                     margin += x_data[p] * w[x_indices[p]]
@@ -236,7 +238,7 @@ def solve_classifiers(
     out_features = np.empty(1024, dtype=np.int32)
     out_classifiers = np.empty(1024, dtype=np.int32)
     out_weights = np.empty(1024, dtype=np.float32)
-    # The active rows side by side: sweeps over rows where they lie wait for memory, the longer the more there are.
+    # The active rows side by side: a sweep over rows that are far apart waits for memory.
     runs = np.empty(rows, dtype=np.int32)
     length = RUN if rows >= MANY else 1
     near_squares = np.empty(rows, dtype=np.float32)
@@ -299,9 +301,20 @@ def solve_classifiers(
                 runs[run] = run
             seen = count
             bias, worst, state = descend(
-                *(near_indptr[: count + 1], near_indices, near_data),
-                *(near_squares, near_costs, near_targets, dual, w, bias),
-                *(runs[: -(-count // length)], length, loss, tolerance, state),
+                near_indptr[: count + 1],
+                near_indices,
+                near_data,
+                near_squares,
+                near_costs,
+                near_targets,
+                dual,
+                w,
+                bias,
+                runs[: -(-count // length)],
+                length,
+                loss,
+                tolerance,
+                state,
             )
             if count < rows and loss == SQUARED_HINGE:
                 count = join(

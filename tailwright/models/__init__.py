@@ -157,7 +157,7 @@ class Model(ABC):
         """
 
     def forecast(self, corpus: Corpus) -> MemoryNeed | None:
-        """What fitting will add to the process, by a quick look at the corpus; None if only a fit can tell."""
+        """What a fit will add to the process, by a quick look at the corpus; None if only a fit can tell."""
         return None
 
     def fit_more(

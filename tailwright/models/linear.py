@@ -218,9 +218,7 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
-def memory_need(
-    vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings
-) -> MemoryNeed:
+def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
     """What is still to come once the labels' `vectors` and the `matrix` of the rows are known.
 
     A tree has about one and a half weights for each word of a label's rows while it is solved: three trees

@@ -129,7 +129,7 @@ def _number_of(path: Path, name: str) -> float | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system; glibc would keep it, above all with several threads, and so would Arrow."""
+    """Return freed memory to the system; Arrow would keep it, and glibc, above all with several threads."""
     gc.collect()
     pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # not glibc

@@ -49,7 +49,9 @@ class RoundedRowAdam(RowSparseAdam):
     """The same with moments of 16 bits a number, which a large table is a third smaller by.
 
     A row's moments are multiples of a 32,767th of its largest first moment and of a 65,535th of its largest
-    root of a second moment. Rounded more coarsely, the root of a frequent row would no longer decay.
+    root of a second moment. Rounded more coarsely, the root of a frequent row would no longer decay. A step
+    on a gradient that is a thousandth of its row's largest is off by 1 %, by less on larger ones; of twin's
+    roots on winapi-seealso, 1 in 2,700 is that small.
     """
 
     def __init__(self, table: np.ndarray, epsilon: float = EPSILON) -> None:

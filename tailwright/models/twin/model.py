@@ -11,7 +11,13 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.subwords import MIN_TEXTS, SubwordSettings, SubwordTfIdf, expected_size, shared_subwords
+from tailwright.encoders.subwords import (
+    MIN_TEXTS,
+    SubwordSettings,
+    SubwordTfIdf,
+    expected_size,
+    shared_subwords,
+)
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import LaterRows, Model, models
@@ -28,7 +34,6 @@ from tailwright.training.memory import MemoryNeed, give_back
 from tailwright.training.threads import blas_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
-
 
 LESS_MEMORY = "a smaller width (--set width=128) or a higher --set min_count needs less"
 
