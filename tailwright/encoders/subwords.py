@@ -37,6 +37,7 @@ from tailwright.store.shared import content_key, shared
 Pieces: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each word's pieces end, their numbers end to end
 
 ROWS_A_BLOCK = 4096
+SAMPLE = 8  # of so many texts one tells how large the features of all will be
 MIN_TEXTS = 2  # a piece that only one text has links it to nothing
 
 
@@ -224,3 +225,20 @@ def _turns(offsets: np.ndarray) -> Iterator[list[tuple[int, int]]]:
     for start in range(0, max(rows, 1), turn):
         blocks = row_blocks(offsets[start : start + turn + 1])
         yield [(start + first, start + last) for first, last in blocks]
+
+
+def expected_size(texts: pa.LargeStringArray, settings: SubwordSettings) -> tuple[int, float]:
+    """The columns of these texts' features and the bytes of their matrix, by an eighth of the texts.
+
+    Columns grow by a power of the number of texts (Heaps' law), which a sixteenth of them tells. The power
+    falls as texts are added, so there may be a third fewer columns; there are hardly ever more.
+    """
+    sizes = []
+    for step in (2 * SAMPLE, SAMPLE):
+        fitted, matrix = SubwordTfIdf.fit_transform(
+            texts.take(pa.array(np.arange(0, len(texts), step))), settings
+        )
+        sizes.append(fitted.columns)
+    growth = max(sizes[1], 1) / max(sizes[0], 1)
+    columns = int(sizes[1] * growth ** np.log2(SAMPLE))
+    return columns, 8.0 * (matrix.nnz * len(texts) / max(matrix.shape[0], 1) + len(texts))

@@ -30,6 +30,9 @@ FEWEST = 32  # the fewest rows without the label that a working set starts with
 GROWTH = 64  # rows that may join it in one round; or as many as it has, if that is more
 ROUNDS = 8
 SWEEPS = 10  # per round
+# With so many rows or more, a sweep visits them in runs of rows that lie side by side. On 768,000 rows it
+# makes 1.2 times as many visits, each of which takes 0.4 times as long.
+MANY, RUN = 100_000, 8
 # Shares of the tolerance below which a step is skipped, and a weight is ignored in the margins of all rows.
 SMALLEST = 0.1
 NEGLIGIBLE = 0.1
@@ -91,40 +94,51 @@ def descend(
     dual: np.ndarray,
     w: np.ndarray,
     bias: np.float32,
-    active: np.ndarray,
+    runs: np.ndarray,
+    length: int,
     loss: int,
     tolerance: float,
     state: np.uint64,
 ) -> tuple[np.float32, np.float32, np.uint64]:
-    """Sweep over the active rows until no step is above the tolerance; changes dual, w and their order.
+    """Sweep over the rows until no step is above the tolerance; changes dual, w and the order of the runs.
 
-    Returns (bias, the largest step of the last sweep in units of margin, state of the generator).
+    Rows are visited in runs of `length`: run r begins at row r x `length`. Runs come in random order, and
+    each begins at a random one of its rows. Returns (bias, the largest step of the last sweep in units of
+    margin, state of the generator).
     """
-    worst = np.float32(0)
+    worst, rows = np.float32(0), len(x_indptr) - 1
     for _ in range(SWEEPS):
         worst = np.float32(0)
-        for a in range(len(active)):
+        for a in range(len(runs)):
             # A Fisher-Yates shuffle: sweeps in a fixed order converge ten times more slowly.
             state = state * MULTIPLIER + INCREMENT
-            other = a + np.int64((state >> np.uint64(33)) % np.uint64(len(active) - a))
-            row = active[other]
-            active[other] = active[a]
-            active[a] = row
-            margin = bias
-            for p in range(x_indptr[row], x_indptr[row + 1]):
-                margin += x_data[p] * w[x_indices[p]]
-            if loss == SQUARED_HINGE:
-                new = hinge_step(margin, dual[row], squares[row], costs[row], targets[row])
-            else:
-                new = logistic_step(margin, dual[row], squares[row], costs[row], targets[row])
-            change = new - dual[row]
-            size = abs(change) * (squares[row] + np.float32(0.5) / costs[row])
-            worst = max(worst, size)
-            if size > SMALLEST * tolerance:
-                dual[row] = new
-                bias += change
+            other = a + np.int64((state >> np.uint64(33)) % np.uint64(len(runs) - a))
+            run = runs[other]
+            runs[other] = runs[a]
+            runs[a] = run
+            begin = run * length
+            held = min(length, rows - begin)
+            turn = np.int64((state >> np.uint64(20)) % np.uint64(held))
+            for _ in range(held):
+                row = begin + turn
+                turn += 1
+                if turn == held:
+                    turn = np.int64(0)
+                margin = bias
                 for p in range(x_indptr[row], x_indptr[row + 1]):
-                    w[x_indices[p]] += change * x_data[p]
+                    margin += x_data[p] * w[x_indices[p]]
+                if loss == SQUARED_HINGE:
+                    new = hinge_step(margin, dual[row], squares[row], costs[row], targets[row])
+                else:
+                    new = logistic_step(margin, dual[row], squares[row], costs[row], targets[row])
+                change = new - dual[row]
+                size = abs(change) * (squares[row] + np.float32(0.5) / costs[row])
+                worst = max(worst, size)
+                if size > SMALLEST * tolerance:
+                    dual[row] = new
+                    bias += change
+                    for p in range(x_indptr[row], x_indptr[row + 1]):
+                        w[x_indices[p]] += change * x_data[p]
         if worst < tolerance:
             break
     return bias, worst, state
@@ -224,6 +238,15 @@ def solve_classifiers(
     out_features = np.empty(1024, dtype=np.int32)
     out_classifiers = np.empty(1024, dtype=np.int32)
     out_weights = np.empty(1024, dtype=np.float32)
+    # The active rows side by side: a sweep over rows that are far apart waits for memory.
+    runs = np.empty(rows, dtype=np.int32)
+    length = RUN if rows >= MANY else 1
+    near_squares = np.empty(rows, dtype=np.float32)
+    near_costs = np.empty(rows, dtype=np.float32)
+    near_targets = np.empty(rows, dtype=np.float32)
+    near_indptr = np.zeros(rows + 1, dtype=np.int64)
+    near_indices = np.empty(1024, dtype=np.int32)
+    near_data = np.empty(1024, dtype=np.float32)
     filled = 0
     for classifier in range(first, last):
         state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
@@ -252,18 +275,46 @@ def solve_classifiers(
         touches = 0
         seen = 0
         for _ in range(ROUNDS):
+            if length > 1:  # a run is to have rows of all kinds
+                for a in range(seen, count):
+                    state = state * MULTIPLIER + INCREMENT
+                    other = a + np.int64((state >> np.uint64(33)) % np.uint64(count - a))
+                    row = active[other]
+                    active[other] = active[a]
+                    active[a] = row
             for a in range(seen, count):
-                row = active[a]
+                row, at = active[a], near_indptr[a]
+                end = at + x_indptr[row + 1] - x_indptr[row]
+                near_indices = with_room(near_indices, at, end)
+                near_data = with_room(near_data, at, end)
                 for p in range(x_indptr[row], x_indptr[row + 1]):
                     feature = x_indices[p]
+                    near_indices[at], near_data[at] = feature, x_data[p]
+                    at += 1
                     if not is_touched[feature]:
                         is_touched[feature] = True
                         touched[touches] = feature
                         touches += 1
+                near_squares[a], near_costs[a], near_targets[a] = squares[row], own[row], targets[row]
+                near_indptr[a + 1] = end
+            for run in range(-(-seen // length), -(-count // length)):
+                runs[run] = run
             seen = count
             bias, worst, state = descend(
-                *(x_indptr, x_indices, x_data, squares, own, targets, dual),
-                *(w, bias, active[:count], loss, tolerance, state),
+                near_indptr[: count + 1],
+                near_indices,
+                near_data,
+                near_squares,
+                near_costs,
+                near_targets,
+                dual,
+                w,
+                bias,
+                runs[: -(-count // length)],
+                length,
+                loss,
+                tolerance,
+                state,
             )
             if count < rows and loss == SQUARED_HINGE:
                 count = join(
@@ -288,7 +339,7 @@ def solve_classifiers(
             is_touched[feature] = False
         for a in range(count):
             is_active[active[a]] = False
-            dual[active[a]] = 0
+            dual[a] = 0
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             targets[t_indices[p]] = 0
     return out_features[:filled], out_classifiers[:filled], out_weights[:filled], biases

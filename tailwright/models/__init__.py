@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # heavy: a card must be had without them
     from tailwright.store import FolderReader, FolderWriter
     from tailwright.training.batches import BatchMix
     from tailwright.training.devices import Device
+    from tailwright.training.memory import MemoryNeed
 
 READS = ("texts", "targets", "label texts")
 ScoreKind: TypeAlias = Literal["probability", "log-odds", "rank"]
@@ -154,6 +155,10 @@ class Model(ABC):
 
         A row's weight multiplies its loss.
         """
+
+    def forecast(self, corpus: Corpus) -> MemoryNeed | None:
+        """What a fit will add to the process, by a quick look at the corpus; None if only a fit can tell."""
+        return None
 
     def fit_more(
         self, before: Model, later: LaterRows, *, seed: int = 0, work: Workplace | None = None

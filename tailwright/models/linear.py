@@ -37,7 +37,7 @@ from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.forest import Forest
 from tailwright.training.forest_paths import PathStep, TextInForest
-from tailwright.training.memory import MemoryNeed
+from tailwright.training.memory import MemoryNeed, give_back
 from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, TreeRows, solve_level
 from tailwright.training.workplace import Workplace
 
@@ -89,7 +89,8 @@ class Linear(Model):
         with work.phase("clusters"):
             labels, vectors = self._label_vectors(corpus, matrix)
             vectors = vectors[labels]
-        memory_need(vectors, settings).announce(work, LESS_MEMORY)
+        give_back()
+        memory_need(vectors, matrix, settings).announce(work, LESS_MEMORY)
         shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
         threads = numba.get_num_threads()
 
@@ -112,7 +113,7 @@ class Linear(Model):
             matrix = self.features.transform(train.texts)
         with work.phase("clusters"):
             labels, vectors = self._label_vectors(later.corpus, matrix)
-        memory_need(vectors, self.settings).announce(work, LESS_MEMORY)
+        memory_need(vectors, matrix, self.settings).announce(work, LESS_MEMORY)
         known = before.forest.trees()
 
         def tree_of(number: int) -> Forest:
@@ -217,15 +218,18 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
-def memory_need(vectors: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
-    """What is still to come once the labels' `vectors` are known, by the words in the rows of each label.
+def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
+    """What is still to come once the labels' `vectors` and the `matrix` of the rows are known.
 
-    A tree has about one and a half weights for each of them while it is solved: three trees over the 11
-    million of wikispeedia-links added 0.5 GB, of which 0.1 GB are saved.
+    A tree has about one and a half weights for each word of a label's rows while it is solved: three trees
+    over the 11 million of wikispeedia-links added 0.5 GB, of which 0.1 GB are saved. The rows are there in
+    random order, by word, and those that a classifier looks at side by side. Clusters come before that: the
+    root's have a number for each word and cluster.
     """
-    return MemoryNeed(
-        {"clustering": 8.0 * vectors.nnz, "classifiers": settings.trees * 1.5 * 8 * vectors.nnz}
-    )
+    classifiers, rows = settings.trees * 1.5 * 8 * vectors.nnz, 3.0 * 8 * matrix.nnz
+    clusters = 8.0 * vectors.nnz + 4.0 * matrix.shape[1] * settings.branching * (settings.depth > 1)
+    left = max(0.0, clusters - classifiers - rows)
+    return MemoryNeed({"clusters": left, "rows": rows, "classifiers": classifiers})
 
 
 def _reasons(text: str, words: Sequence[str], paths: Sequence[Sequence[PathStep]]) -> Reasons:

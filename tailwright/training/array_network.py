@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class ArrayLoss:
 
 class ArrayNetwork(Network):
     """Float32 arrays: of a table (rows, width) a batch touches a few rows, of a dense array everything."""
+
+    table_optimiser: ClassVar[type[RowSparseAdam]] = RowSparseAdam
 
     def __init__(self, tables: Arrays, dense: Arrays) -> None:
         self.tables, self.dense = tables, dense
@@ -63,7 +66,8 @@ class ArrayOptimisers(Optimisers):
 
     def __init__(self, network: ArrayNetwork, plan: Plan) -> None:
         rates = network.trained(plan)
-        tables = {n: RowSparseAdam(t, plan.epsilon) for n, t in network.tables.items() if n in rates}
+        adam = network.table_optimiser
+        tables = {n: adam(t, plan.epsilon) for n, t in network.tables.items() if n in rates}
         dense = {
             name: ArrayAdam(array, decay_of(plan.weight_decay, name, array.shape), plan.epsilon)
             for name, array in network.dense.items()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+import pyarrow as pa
 
 from tailwright.errors import InputError
 
@@ -128,7 +129,8 @@ def _number_of(path: Path, name: str) -> float | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system; glibc would keep it, above all with several threads."""
+    """Return freed memory to the system; Arrow would keep it, and glibc, above all with several threads."""
     gc.collect()
+    pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

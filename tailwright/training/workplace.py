@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # heavy: models are listed without it
     from tailwright.store import FolderReader, FolderWriter
 
 
+LARGEST_SHARE = 0.05  # of the time that a fit may spend on checkpoints
+
+
 class Workplace:
     """Logs and checkpoints of one fit. Without a folder nothing is kept, which suits short fits.
 
@@ -47,7 +50,7 @@ class Workplace:
         self.reads, self.writes = folder, writes
         self.resume = resume
         self.checkpoint_seconds = checkpoint_seconds
-        self._last_checkpoint = time.monotonic()
+        self._last_checkpoint, self._writing_seconds = time.monotonic(), 0.0
         self._log_folder = self.folder
         self._callbacks = callbacks or Callbacks()
         if self.folder is not None:
@@ -91,16 +94,23 @@ class Workplace:
             self._callbacks.tell(_line(event, facts))
 
     def checkpoint(self, save: Callable[[FolderWriter], None], *, now: bool = False) -> None:
-        """Let `save` write a checkpoint if the last one is `checkpoint_seconds` old, or `now`."""
+        """Let `save` write a checkpoint if the last one is `checkpoint_seconds` old, or `now`.
+
+        It is left to be older where it took long to write, so that a large model does not spend its time on
+        checkpoints.
+        """
         if self.folder is None:
             return
-        if not now and time.monotonic() - self._last_checkpoint < self.checkpoint_seconds:
+        started = time.monotonic()
+        wait = max(self.checkpoint_seconds, self._writing_seconds / LARGEST_SHARE)
+        if not now and self.checkpoint_seconds and started - self._last_checkpoint < wait:
             return
         from tailwright.store import writing
 
         with writing(self.folder / "checkpoint", kind="checkpoint", overwrite=True) as folder:
             save(folder)
         self._last_checkpoint = time.monotonic()
+        self._writing_seconds = self._last_checkpoint - started
 
     def restore(self) -> FolderReader | None:
         """The checkpoint to resume from, if there is one and this fit resumes."""

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, cut_word
+from tailwright.data.dataset import arrow_strings
+from tailwright.encoders.subwords import SubwordSettings, SubwordTfIdf, cut_word, expected_size
 from tailwright.store import DamagedFolderError, open_folder, writing
 
 TEXTS = ["CreateFile function", "FileHandle: files, files!", "été 日本語", "", "a function of a file"]
@@ -72,3 +73,21 @@ def test_damaged_settings_are_one_line(tmp_path):
 def test_bad_settings_are_named():
     with pytest.raises(ValueError, match=r"weight must be in \(0, 1000000\], got 0"):
         SubwordSettings(weight=0)
+
+
+def test_the_size_of_features_is_known_by_an_eighth_of_the_texts():
+    random = np.random.Generator(np.random.Philox(key=1))
+    words = (5000 ** random.random((8000, 6))).astype(int)  # by Zipf's law
+    texts = arrow_strings([" ".join(f"w{word * 7919}" for word in row) for row in words])
+    columns, size = expected_size(texts, SubwordSettings())
+    features, matrix = SubwordTfIdf.fit_transform(texts, SubwordSettings())
+    assert 0.8 * features.columns < columns < 2 * features.columns
+    # A sample has fewer pieces that two texts share.
+    assert size == pytest.approx(8 * (matrix.nnz + len(texts)), rel=0.1)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["one text"]])
+def test_few_texts_have_a_size_too(texts):
+    columns, size = expected_size(arrow_strings(texts), SubwordSettings())
+    assert columns >= 0
+    assert size >= 0

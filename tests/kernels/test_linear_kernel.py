@@ -17,7 +17,14 @@ from tailwright.kernels.csr import (
     local_targets,
     transposed,
 )
-from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE, hinge_step, logistic_step, solve_classifiers
+from tailwright.kernels.linear import (
+    LOGISTIC,
+    MANY,
+    SQUARED_HINGE,
+    hinge_step,
+    logistic_step,
+    solve_classifiers,
+)
 
 
 def losses(margins: np.ndarray, targets: np.ndarray, loss: int) -> np.ndarray:
@@ -108,6 +115,17 @@ def test_rows_found_on_the_way_count_as_much_as_those_of_the_start(loss):
     w = solved(x, costs, targets, loss, tolerance=0.01)[0]
     best = plain_solution(x, costs, targets[0], loss)
     assert objective(w, x, costs, targets[0], loss) <= 1.05 * objective(best, x, costs, targets[0], loss)
+
+
+@pytest.mark.parametrize("loss", [SQUARED_HINGE, LOGISTIC])
+def test_many_rows_which_are_visited_in_runs_have_the_same_optimum(loss):
+    random = np.random.default_rng(1)
+    x = sparse.random_array((MANY + 3, 6), density=0.3, rng=random, dtype=np.float32).toarray()
+    targets = (x @ random.normal(size=6) + random.normal(size=len(x)) > 1.2).astype(np.float32)
+    costs = np.full(len(x), 0.01, dtype=np.float32)
+    w = solved(x, costs, targets[None], loss, tolerance=0.01)[0]
+    best = plain_solution(x, costs, targets, loss)
+    assert objective(w, x, costs, targets, loss) <= 1.01 * objective(best, x, costs, targets, loss)
 
 
 def test_a_block_of_classifiers_is_solved_as_the_whole():

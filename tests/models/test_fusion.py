@@ -578,3 +578,11 @@ def test_settings_of_the_parts_are_in_the_run_and_come_back(tmp_path):
         run.model.settings.twin,
     ]
     assert loaded.predict(["apple harbour"], k=4) == run.predict(["apple harbour"], k=4)
+
+
+def test_memory_is_announced_for_the_largest_part_before_the_first_is_trained(tmp_path):
+    quick = settings_from(models.settings("linear+twin"), {"twin.width": 16, "few_rows": 0})
+    models.get("linear+twin")(quick).fit(tiny_corpus(), work=Workplace(tmp_path))
+    events = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [event["event"] for event in events[:2]] == ["memory", "start"]
+    assert events[1]["phase"] == "linear"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tailwright.encoders.row_table import RowTable
-from tailwright.training.sparse_adam import RowSparseAdam
+from tailwright.training.sparse_adam import RoundedRowAdam, RowSparseAdam
 
 
 def numbers(key: int, *shape: int) -> np.ndarray:
@@ -43,6 +43,23 @@ def test_rows_that_are_not_touched_stay_bit_for_bit():
     changed = (table.array != start).any(axis=1)
     assert changed.tolist() == [False, True, False, False, True, False]
     assert (optimiser.mean[~changed] == 0).all()
+
+
+def test_rounded_moments_end_near_whole_ones_and_are_restored_as_they_were():
+    whole, rounded, resumed = (numbers(8, 2000, 16) for _ in range(3))
+    adams = RowSparseAdam(whole), RoundedRowAdam(rounded)
+    for step in range(10):
+        random = np.random.Generator(np.random.Philox(key=step))
+        rows = np.sort(random.choice(2000, size=1500, replace=False)).astype(np.int32)
+        gradient = numbers(200 + step, 1500, 16)
+        for adam in adams:
+            adam.step(rows, gradient, 0.01)
+        if step == 4:
+            resumed[:], state = rounded, {name: array.copy() for name, array in adams[1].state().items()}
+            adams = (*adams, RoundedRowAdam(resumed))
+            adams[2].restore(state)
+    np.testing.assert_allclose(rounded, whole, atol=1e-4)
+    np.testing.assert_array_equal(rounded, resumed)
 
 
 def test_scale_multiplies_the_gradient():

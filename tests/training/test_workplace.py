@@ -40,6 +40,22 @@ def test_checkpoints_wait_for_their_time_unless_told_now(tmp_path):
     assert Workplace(tmp_path, resume=True).restore() is not None
 
 
+def test_a_checkpoint_that_took_long_to_write_is_left_to_be_older(tmp_path, monkeypatch):
+    now, written = [0.0], []
+    monkeypatch.setattr("tailwright.training.workplace.time.monotonic", lambda: now[0])
+    work = Workplace(tmp_path, checkpoint_seconds=60)
+
+    def save(folder):
+        folder.array("step", np.array(len(written)))
+        written.append(now[0])
+        now[0] += 12  # seconds that it takes
+
+    for _ in range(1000):
+        work.checkpoint(save)
+        now[0] += 1
+    assert written == [60, 312, 564, 816]
+
+
 def test_without_a_folder_nothing_is_kept():
     work = Workplace(resume=True)
     with work.phase("quick"):

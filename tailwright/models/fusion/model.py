@@ -67,6 +67,7 @@ class Fusion(Model):
         count = len(corpus.train.originals())
         few = count < self.settings.few_rows
         self._few_trees = few and _letters_by_labels(corpus.train) < CHEAP_TREES
+        self._announce_memory(corpus, work)
 
         def fit_on(rows: Corpus) -> FitPart:
             def fit(name: str, part: Model, place: Workplace) -> None:
@@ -109,6 +110,18 @@ class Fusion(Model):
 
         self._fit_parts(fit, learning, work)
         self._combine(self._judged(learning, held_out), seed, work)
+
+    def _announce_memory(self, learning: Corpus, work: Workplace) -> None:
+        """What the largest part will need, before the first is trained; parts are in memory one at a time.
+
+        A part with an extra speaks for itself when its turn comes: its code is not imported yet.
+        """
+        parts = [self._new_part(name) for name, part in self.names.items() if not models.card(part).extra]
+        needs = [need for need in (part.forecast(learning) for part in parts) if need is not None]
+        give_back()
+        if needs:
+            largest = max(needs, key=lambda need: need.megabytes)
+            largest.announce(work, "smaller parts (--set PART.NAME=VALUE) need less")
 
     def _rows_of(self, name: str, corpus: Corpus, count: int) -> Corpus:
         """What a part learns from: the corpus, and with a low `count` of rows the labels' own texts too."""

@@ -12,7 +12,13 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import arrow_strings
 from tailwright.encoders.bags import Bags
 from tailwright.encoders.joined_bags import BagJoiner
-from tailwright.encoders.subwords import MIN_TEXTS, SubwordSettings, SubwordTfIdf, shared_subwords
+from tailwright.encoders.subwords import (
+    MIN_TEXTS,
+    SubwordSettings,
+    SubwordTfIdf,
+    expected_size,
+    shared_subwords,
+)
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import LaterRows, Model, models
@@ -25,12 +31,14 @@ from tailwright.models.twin.network import TwinNetwork, TwinVectors, known_netwo
 from tailwright.models.twin.phases import TwinPhase, later_settings, memory_need
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.loop import run_phases
+from tailwright.training.memory import MemoryNeed, give_back
 from tailwright.training.threads import blas_threads
 from tailwright.training.watch import Answer, Watch
 from tailwright.training.workplace import Workplace
 
 # Products of fewer rows than this stay in one thread anyway; to ask for that takes a tenth of a millisecond.
 FEWEST_ROWS = 8
+LESS_MEMORY = "a smaller width (--set width=128) or a higher --set min_count needs less"
 
 
 @models.register
@@ -43,14 +51,21 @@ class Twin(Model):
     features: SubwordTfIdf
     vectors: TwinVectors
 
+    def forecast(self, corpus: Corpus) -> MemoryNeed:
+        texts = pa.concat_arrays([corpus.train.texts, corpus.labels.texts])
+        columns, bag_bytes = expected_size(texts, self._pieces)
+        need = memory_need(columns, corpus, bag_bytes, self.settings)
+        return MemoryNeed({**need.items, "texts as words": bag_bytes})
+
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         if not corpus.labels.has_text.any():
             raise InputError("no label has a text", expected="label texts, or a model such as linear")
         settings, train = self.settings, corpus.train
         with work.phase("features"):
             texts = pa.concat_arrays([train.texts, corpus.labels.texts])
-            pieces = SubwordSettings(settings.pieces, settings.piece_weight, settings.min_count)
-            self.features, matrix = shared_subwords(texts, pieces)
+            self.features, matrix = shared_subwords(texts, self._pieces)
+            del texts
+            give_back()
         both = Bags.of(matrix)
         rows, label_bags = both.slice(0, len(train)), both.slice(len(train), len(both))
         self._check_memory(corpus, both.nbytes, work)
@@ -73,9 +88,14 @@ class Twin(Model):
             network = known_network(vectors, rows, label_bags, corpus.train, seed)
             self._train(network, rows, corpus, later_settings(settings), seed, work)
 
+    @property
+    def _pieces(self) -> SubwordSettings:
+        settings = self.settings
+        return SubwordSettings(settings.pieces, settings.piece_weight, settings.min_count)
+
     def _check_memory(self, corpus: Corpus, bag_bytes: int, work: Workplace) -> None:
         need = memory_need(self.features.columns, corpus, bag_bytes, self.settings)
-        need.announce(work, "a smaller width (--set width=128) or a higher --set min_count needs less")
+        need.announce(work, LESS_MEMORY)
 
     def _train(
         self,

@@ -25,6 +25,7 @@ from tailwright.streams import stream
 from tailwright.training.array_network import ArrayLoss, ArrayNetwork
 from tailwright.training.losses import decoupled_softmax
 from tailwright.training.named_arrays import Arrays
+from tailwright.training.sparse_adam import RoundedRowAdam
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +168,8 @@ def _finite(folder: FolderReader, name: str, shapes: Mapping[str, tuple[int, ...
 
 class TwinNetwork(ArrayNetwork):
     """Word vectors `words` and free label vectors `free`; `label_bags` are the label texts."""
+
+    table_optimiser = RoundedRowAdam
 
     def __init__(self, words: np.ndarray, free: np.ndarray, label_bags: Bags, *, scale: float) -> None:
         self.words, self.free = words, free  # (words, width), (labels, width)

@@ -104,8 +104,11 @@ def _plan(settings: TwinSettings) -> Plan:
     )
 
 
-def memory_need(words: int, corpus: Corpus, bag_bytes: int, settings: TwinSettings) -> MemoryNeed:
-    """What training adds to the process: tables with two moments each, and what one batch holds."""
+def memory_need(words: int, corpus: Corpus, bag_bytes: float, settings: TwinSettings) -> MemoryNeed:
+    """What training adds to the process that holds the texts as words already, which take `bag_bytes`.
+
+    A table has two moments of half its size (`RoundedRowAdam`).
+    """
     train, labels = corpus.train, len(corpus.labels)
     batch = min(settings.batch, len(train))
     positives = int(batch * (train.targets.nnz / max(len(train), 1)))
@@ -114,10 +117,9 @@ def memory_need(words: int, corpus: Corpus, bag_bytes: int, settings: TwinSettin
     width = settings.width * FLOAT
     return MemoryNeed(
         {
-            "word vectors": 3 * words * width,
-            "label vectors": 3 * labels * width,
+            "word vectors": 2 * words * width,
+            "label vectors": 2 * labels * width,
             "the best weights so far": 0 if corpus.valid is None else (words + labels) * width,
-            "texts as words": bag_bytes,
             "a batch": batch * scored * FLOAT + (6 * scored + 6 * batch + touched) * width,
         }
     )
