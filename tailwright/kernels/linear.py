@@ -150,7 +150,8 @@ def join(
 
     `margins` (rows,) is filled from the columns c of the features in `touched` that have a weight.
     """
-    margins[:] = bias
+    for row in range(len(margins)):
+        margins[row] = bias
     for feature in touched:
         weight = w[feature]
         if abs(weight) > NEGLIGIBLE * tolerance:
@@ -177,7 +178,6 @@ def join(
     return count
 
 
-@njit(cache=True, nogil=True)
 def solve_classifiers(
     x_indptr: np.ndarray,
     x_indices: np.ndarray,
@@ -207,24 +207,62 @@ def solve_classifiers(
     biases (last - first,).
     """
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
-    squares = np.ones(rows, dtype=np.float32)
+    biases = np.zeros(last - first, dtype=np.float32)
+    found = _solve_classifiers(
+        *(x_indptr, x_indices, x_data, c_indptr, c_indices, c_data, costs, made, factors),
+        *(t_indptr, t_indices, t_data, first, last, loss, tolerance, prune, seed, biases),
+        np.ones(rows, dtype=np.float32),
+        costs.copy(),
+        *np.zeros((3, rows), dtype=np.float32),
+        np.zeros(rows, dtype=np.bool_),
+        np.empty(rows, dtype=np.int32),
+        np.zeros(features, dtype=np.float32),
+        np.zeros(features, dtype=np.bool_),
+        np.empty(features, dtype=np.int32),
+    )
+    return *found, biases
+
+
+@njit(cache=True, nogil=True)
+def _solve_classifiers(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    c_indptr: np.ndarray,
+    c_indices: np.ndarray,
+    c_data: np.ndarray,
+    costs: np.ndarray,
+    made: np.ndarray,
+    factors: np.ndarray,
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    first: int,
+    last: int,
+    loss: int,
+    tolerance: float,
+    prune: float,
+    seed: int,
+    biases: np.ndarray,
+    squares: np.ndarray,  # (rows,) ones: becomes the square of each row's length, with its bias
+    own: np.ndarray,  # (rows,): the costs of the classifier's rows
+    targets: np.ndarray,  # (rows,) zeros
+    dual: np.ndarray,  # (rows,) zeros
+    margins: np.ndarray,  # (rows,)
+    is_active: np.ndarray,  # (rows,) false
+    active: np.ndarray,  # (rows,)
+    w: np.ndarray,  # (features,) zeros
+    is_touched: np.ndarray,  # (features,) false
+    touched: np.ndarray,  # (features,)
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rows = len(squares)
     for row in range(rows):
         for p in range(x_indptr[row], x_indptr[row + 1]):
             squares[row] += x_data[p] * x_data[p]
-    own = costs.copy()
-    targets = np.zeros(rows, dtype=np.float32)
-    dual = np.zeros(rows, dtype=np.float32)
-    is_active = np.zeros(rows, dtype=np.bool_)
-    active = np.empty(rows, dtype=np.int32)
-    margins = np.empty(rows, dtype=np.float32)
-    w = np.zeros(features, dtype=np.float32)
-    is_touched = np.zeros(features, dtype=np.bool_)
-    touched = np.empty(features, dtype=np.int32)
-    biases = np.zeros(last - first, dtype=np.float32)
     out_features = np.empty(1024, dtype=np.int32)
     out_classifiers = np.empty(1024, dtype=np.int32)
     out_weights = np.empty(1024, dtype=np.float32)
-    filled = 0
+    filled = np.int64(0)
     for classifier in range(first, last):
         state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
         if len(factors):
@@ -291,4 +329,4 @@ def solve_classifiers(
             dual[active[a]] = 0
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             targets[t_indices[p]] = 0
-    return out_features[:filled], out_classifiers[:filled], out_weights[:filled], biases
+    return out_features[:filled], out_classifiers[:filled], out_weights[:filled]

@@ -175,14 +175,17 @@ def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     if needed <= len(array):
         return array
     larger = np.empty(max(needed, 2 * len(array)), array.dtype)
-    larger[:used] = array[:used]
+    for i in range(used):  # an assignment of slices takes two seconds to compile
+        larger[i] = array[i]
     return larger
 
 
 @njit(cache=True, nogil=True)
 def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
     """Slots of `words` distinct words in a new table of `size` slots."""
-    slots = np.full(size, -1, np.int32)
+    slots = np.empty(size, np.int32)
+    for slot in range(size):
+        slots[slot] = -1
     mask = size - 1
     for word in range(words):
         slot = _home(keys[word], mask)
@@ -205,19 +208,19 @@ def learn_words(
 
     Returns (ids of all words in text order, the end of each row in these, keys, bounds, content).
     """
-    ids = np.empty(256, np.int32)
+    ids = np.empty(most_words(offsets, first, last), np.int32)
     row_ends = np.empty(last - first, np.int64)
-    slots = np.full(1024, -1, np.int32)
     keys = np.empty(512, np.uint64)
-    bounds = np.zeros(513, np.int64)
+    bounds = np.empty(513, np.int64)
     content = np.empty(4096, np.uint8)
     letters, ends, row_keys = row_buffers(offsets, first, last)
-    total, words = 0, 0
+    total = words = np.int64(0)
+    slots = _spread(keys, words, np.int64(1024))
+    bounds[0] = 0
     for row in range(first, last):
         count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, total, total + count)
         for i in range(count):
             start, end, key = ends[i], ends[i + 1], row_keys[i]
             slot = slot_of(slots, keys, bounds, content, letters, start, end, key)
@@ -226,7 +229,8 @@ def learn_words(
                 number = slots[slot] = words
                 at = bounds[words]
                 content = with_room(content, at, at + end - start)
-                content[at : at + end - start] = letters[start:end]
+                for letter in range(end - start):
+                    content[at + letter] = letters[start + letter]
                 keys[words] = key
                 words += 1
                 bounds[words] = at + end - start
@@ -247,6 +251,12 @@ def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
     for row in range(first, last):
         longest = max(longest, offsets[row + 1] - offsets[row])
     return longest
+
+
+@njit(cache=True, nogil=True)
+def most_words(offsets: np.ndarray, first: int, last: int) -> int:
+    """No fewer than the words of rows first..last-1: memory that is not written to costs nothing."""
+    return (offsets[last] - offsets[first] + last - first) // 2
 
 
 @njit(cache=True, nogil=True)
@@ -281,7 +291,8 @@ def merge_words(
         slot = slot_of(slots, keys, bounds, content, new_content, start, end, key)
         if slots[slot] < 0:
             at = bounds[words]
-            content[at : at + end - start] = new_content[start:end]
+            for letter in range(end - start):
+                content[at + letter] = new_content[start + letter]
             slots[slot] = words
             keys[words] = key
             words += 1
@@ -290,23 +301,25 @@ def merge_words(
     return keys[:words], bounds[: words + 1], content, numbers
 
 
-@njit(cache=True, nogil=True)
 def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """The table of the given words: (slots, keys, the first repeated word or -1)."""
     words = len(bounds) - 1
+    slots = np.full(max(2, 1 << (2 * words - 1).bit_length()), -1, np.int32)
     keys = np.empty(words, np.uint64)
-    size = 2
-    while size < 2 * words:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    for word in range(words):
+    return slots, keys, _fill(bounds, content, slots, keys)
+
+
+@njit(cache=True, nogil=True)
+def _fill(bounds: np.ndarray, content: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> int:
+    """Fill an empty table with the given words; returns the first repeated one or -1."""
+    for word in range(len(keys)):
         key = key_of(content, bounds[word], bounds[word + 1])
         slot = slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
         if slots[slot] >= 0:
-            return slots, keys, word
+            return word
         slots[slot] = word
         keys[word] = key
-    return slots, keys, -1
+    return -1
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +339,7 @@ def look_up_words(
 
     Returns (ids of all words in text order, the end of each row in these).
     """
-    ids = np.empty(256, np.int32)
+    ids = np.empty(most_words(offsets, first, last), np.int32)
     row_ends = np.empty(last - first, np.int64)
     letters, ends, row_keys = row_buffers(offsets, first, last)
     total = 0
@@ -334,7 +347,6 @@ def look_up_words(
         count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, total, total + count)
         for i in range(count):
             ids[total] = slots[
                 slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
@@ -344,14 +356,25 @@ def look_up_words(
     return ids[:total], row_ends
 
 
-@njit(cache=True, nogil=True)
 def count_words(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, words: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """In rows first..last-1: (rows with each word, occurrences of each word), both (words,) int64."""
-    documents = np.zeros(words, np.int64)
-    occurrences = np.zeros(words, np.int64)
-    seen = np.full(words, -1, np.int64)  # the last row with the word
+    documents, occurrences = np.zeros(words, np.int64), np.zeros(words, np.int64)
+    _count(ids, offsets, first, last, documents, occurrences, np.full(words, -1, np.int64))
+    return documents, occurrences
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    ids: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    documents: np.ndarray,  # (words,), zeros
+    occurrences: np.ndarray,  # (words,), zeros
+    seen: np.ndarray,  # (words,), -1: the last row with the word
+) -> None:
     for row in range(first, last):
         for at in range(offsets[row], offsets[row + 1]):
             word = ids[at]
@@ -360,4 +383,3 @@ def count_words(
                 if seen[word] != row:
                     seen[word] = row
                     documents[word] += 1
-    return documents, occurrences

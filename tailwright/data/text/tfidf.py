@@ -19,8 +19,9 @@ from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import CsrArrays
-from tailwright.data.text.blocks import joined_rows, row_blocks, run_blocks
+from tailwright.data.text.blocks import joined_rows, row_blocks
 from tailwright.data.text.words import Texts, Tokens, WordTable, readable, tokenise, word_counts
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.text_rows import weigh_words
 from tailwright.kernels.tfidf import weigh_rows
 from tailwright.settings import Settings, setting

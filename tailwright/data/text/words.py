@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailwright.data.dataset import arrow_strings, frozen, text_buffers
-from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
 from tailwright.kernels.words import (
     CODE_POINTS,
