@@ -198,7 +198,8 @@ def nearest_centroids(
     similarity = np.empty(clusters, dtype=np.float32)
     total = 0.0
     for row in range(first, last):
-        similarity[:] = 0
+        for cluster in range(clusters):
+            similarity[cluster] = 0
         for p in range(indptr[row], indptr[row + 1]):
             value = data[p]
             column = centroids[indices[p]]

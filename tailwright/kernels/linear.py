@@ -208,9 +208,10 @@ def solve_classifiers(
     """
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
     biases = np.zeros(last - first, dtype=np.float32)
-    found = _solve_classifiers(
+    counts = np.zeros(last - first, dtype=np.int64)  # weights of each classifier
+    found, weights = _solve_classifiers(
         *(x_indptr, x_indices, x_data, c_indptr, c_indices, c_data, costs, made, factors),
-        *(t_indptr, t_indices, t_data, first, last, loss, tolerance, prune, seed, biases),
+        *(t_indptr, t_indices, t_data, first, last, loss, tolerance, prune, seed, biases, counts),
         np.ones(rows, dtype=np.float32),
         costs.copy(),
         *np.zeros((3, rows), dtype=np.float32),
@@ -220,7 +221,8 @@ def solve_classifiers(
         np.zeros(features, dtype=np.bool_),
         np.empty(features, dtype=np.int32),
     )
-    return *found, biases
+    classifiers = np.repeat(np.arange(first, last, dtype=np.int32), counts)
+    return found, classifiers, weights, biases
 
 
 @njit(cache=True, nogil=True)
@@ -244,6 +246,7 @@ def _solve_classifiers(
     prune: float,
     seed: int,
     biases: np.ndarray,
+    counts: np.ndarray,
     squares: np.ndarray,  # (rows,) ones: becomes the square of each row's length, with its bias
     own: np.ndarray,  # (rows,): the costs of the classifier's rows
     targets: np.ndarray,  # (rows,) zeros
@@ -254,13 +257,12 @@ def _solve_classifiers(
     w: np.ndarray,  # (features,) zeros
     is_touched: np.ndarray,  # (features,) false
     touched: np.ndarray,  # (features,)
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
     rows = len(squares)
     for row in range(rows):
         for p in range(x_indptr[row], x_indptr[row + 1]):
             squares[row] += x_data[p] * x_data[p]
     out_features = np.empty(1024, dtype=np.int32)
-    out_classifiers = np.empty(1024, dtype=np.int32)
     out_weights = np.empty(1024, dtype=np.float32)
     filled = np.int64(0)
     for classifier in range(first, last):
@@ -312,16 +314,15 @@ def _solve_classifiers(
                 break
         biases[classifier - first] = bias
         out_features = with_room(out_features, filled, filled + touches)
-        out_classifiers = with_room(out_classifiers, filled, filled + touches)
         out_weights = with_room(out_weights, filled, filled + touches)
         for i in range(touches):
             feature = touched[i]
             weight = w[feature]
             if abs(weight) >= prune:
                 out_features[filled] = feature
-                out_classifiers[filled] = classifier
                 out_weights[filled] = weight
                 filled += 1
+                counts[classifier - first] += 1
             w[feature] = 0
             is_touched[feature] = False
         for a in range(count):
@@ -329,4 +330,4 @@ def _solve_classifiers(
             dual[active[a]] = 0
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             targets[t_indices[p]] = 0
-    return out_features[:filled], out_classifiers[:filled], out_weights[:filled]
+    return out_features[:filled], out_weights[:filled]

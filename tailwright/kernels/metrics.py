@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.blocks import run_rows
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.ranking import find_label
 
 ROWS_PER_BLOCK = 1024
@@ -96,7 +97,7 @@ def zero_pairs(
                 values[place] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _insert_descending(best: np.ndarray, size: int, value: float) -> int:
     """Keep the largest values seen in `best[:size]`, in descending order; returns the new size."""
     if size < len(best):
@@ -209,7 +210,6 @@ def _score_rankings(
                     k += 1
 
 
-@njit(cache=True, nogil=True)
 def count_by_label(
     cut: np.ndarray,  # (rows, depth of the rankings), -1 after the last prediction
     indices: np.ndarray,  # (stored,) the truth
@@ -220,29 +220,17 @@ def count_by_label(
     hits: np.ndarray,  # (labels, ks), filled with zeros: sum of y over those rows
     mass: np.ndarray,  # (labels,), filled with zeros: sum of y over all rows
 ) -> None:
-    """Count predictions, hits and truth of each label, for every k.
-
-    One thread: the counts of a label come from all rows, and sharing the work would cost more than it saves.
-    """
-    for row in range(cut.shape[0]):
-        k = 0
-        for rank in range(cut.shape[1]):
-            label = cut[row, rank]
-            if label < 0:
-                break
-            while k < len(ends) and ends[k] <= rank:
-                k += 1
-            predicted[label, k] += 1
-    for entry in range(len(indices)):
-        label = indices[entry]
-        mass[label] += values[entry]
-        rank = places[entry]
-        if rank >= 0:
-            k = 0
-            while ends[k] <= rank:
-                k += 1
-            hits[label, k] += values[entry]
-    for label in range(len(mass)):
-        for k in range(1, len(ends)):
-            predicted[label, k] += predicted[label, k - 1]
-            hits[label, k] += hits[label, k - 1]
+    """Count predictions, hits and truth of each label, for every k."""
+    labels, ks = predicted.shape
+    first_k = np.searchsorted(
+        ends, np.arange(ends[-1]), side="right"
+    )  # of each rank: the first k that has it
+    for rank in range(cut.shape[1]):
+        ranked = cut[:, rank]
+        predicted[:, first_k[rank]] += np.bincount(ranked[ranked >= 0], minlength=labels)
+    mass += np.bincount(indices, weights=values, minlength=labels)
+    found = places >= 0
+    pairs = indices[found] * np.int64(ks) + first_k[places[found]]
+    hits += np.bincount(pairs, weights=values[found], minlength=hits.size).reshape(hits.shape)
+    for counts in (predicted, hits):
+        np.cumsum(counts, axis=1, out=counts)

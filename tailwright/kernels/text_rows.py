@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.tfidf import weigh_row
 from tailwright.kernels.words import key_of, row_buffers, scan_row, slot_of, with_room
 
@@ -17,8 +18,7 @@ _BEFORE, _BEHIND = ord("<"), ord(">")  # mark the ends of a word
 
 # No pieces, as `weigh_words_and_pieces` takes them: slots, keys, bounds, content and frequencies.
 _NO_PIECES = tuple(np.zeros(1, dtype) for dtype in (np.int32, np.uint64, np.int64, np.uint8, np.float64))
-for _array in _NO_PIECES[2:]:  # as tables have them
-    _array.flags.writeable = False
+_NO_PIECES[-1].flags.writeable = False  # as frequencies are
 
 
 def weigh_words(
@@ -43,7 +43,6 @@ def weigh_words(
     )
 
 
-@njit(cache=True, nogil=True)
 def weigh_words_and_pieces(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -68,12 +67,50 @@ def weigh_words_and_pieces(
     """The same, with the pieces of `length` letters behind the words, multiplied by `scale`."""
     letters, ends, row_keys = row_buffers(offsets, first, last)
     most = len(letters) + 2 * len(ends)  # of a row's words or pieces
-    words, pieces = np.empty(len(ends), np.int32), np.empty(most, np.int32)
-    marked = np.empty(len(letters) + 2, np.uint8)
-    starts = np.empty(len(letters) + 3, np.int64)
-    exact = np.empty(most, np.float64)
-    columns, weights = np.empty(256, np.int32), np.empty(256, np.float32)
     row_ends = np.empty(last - first, np.int64)
+    columns, weights = _weigh(
+        *(values, offsets, first, last, lowered_bytes, lowered_points, letters, ends, row_keys),
+        *(slots, keys, bounds, content, idf, sublinear),
+        *(piece_slots, piece_keys, piece_bounds, piece_content, piece_idf, length, scale),
+        *(np.empty(len(ends), np.int32), np.empty(most, np.int32), np.empty(most, np.float64)),
+        *(np.empty(len(letters) + 2, np.uint8), np.empty(len(letters) + 3, np.int64)),
+        row_ends,
+    )
+    return columns, weights, row_ends
+
+
+@njit(cache=True, nogil=True)
+def _weigh(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    row_keys: np.ndarray,
+    slots: np.ndarray,
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+    idf: np.ndarray,
+    sublinear: bool,
+    piece_slots: np.ndarray,
+    piece_keys: np.ndarray,
+    piece_bounds: np.ndarray,
+    piece_content: np.ndarray,
+    piece_idf: np.ndarray,
+    length: int,
+    scale: np.float32,
+    words: np.ndarray,  # scratch: the words of a row
+    pieces: np.ndarray,  # scratch: the pieces of a row
+    exact: np.ndarray,  # scratch: the weights of a row
+    marked: np.ndarray,  # scratch: a word between its marks
+    starts: np.ndarray,  # scratch: where its letters start
+    row_ends: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    columns, weights = np.empty(256, np.int32), np.empty(256, np.float32)
     used = np.int64(0)
     for row in range(first, last):
         count = scan_row(
@@ -103,10 +140,10 @@ def weigh_words_and_pieces(
             *(pieces, cut, piece_idf, sublinear_pieces, shift, scale, exact, columns, weights, used)
         )
         row_ends[row - first] = used
-    return columns[:used], weights[:used], row_ends
+    return columns[:used], weights[:used]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _mark_word(letters: np.ndarray, start: int, end: int, marked: np.ndarray, starts: np.ndarray) -> int:
     """Put `letters[start:end]` between < and > into `marked`; returns how many letters that has.
 

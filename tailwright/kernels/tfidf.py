@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
+
 
 def weigh_rows(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, idf: np.ndarray, sublinear: bool
@@ -50,7 +52,7 @@ def _weigh_rows(
     return used
 
 
-@njit(cache=True, nogil=True)
+@helper
 def weigh_row(
     ids: np.ndarray,  # its first `count` are those of the row; reordered
     count: int,
@@ -90,7 +92,7 @@ def weigh_row(
     return used + distinct
 
 
-@njit(cache=True, nogil=True)
+@helper
 def sort_ids(row: np.ndarray) -> None:
     """Sort in place, by Shell's method: most rows are short, and `sort` takes a second to compile."""
     gap = 1

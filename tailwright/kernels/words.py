@@ -21,6 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
+
 MULTIBYTE = 255  # in the table of bytes: not ASCII, look the code point up
 CODE_POINTS = 0x110000
 
@@ -46,7 +48,7 @@ def mark_context_letters(
     return marked
 
 
-@njit(cache=True, nogil=True)
+@helper
 def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
     """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or not UTF-8."""
     lead = np.int64(values[at])
@@ -61,7 +63,7 @@ def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
     return point, width
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
     """Byte i of a code point that takes `width` bytes in UTF-8."""
     bits = point >> (6 * (width - 1 - i))
@@ -70,7 +72,7 @@ def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
     return np.uint8(bits) if width == 1 else np.uint8((0xF00 >> width) & 0xFF | bits)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def scan_row(
     values: np.ndarray,
     at: int,
@@ -121,7 +123,7 @@ def scan_row(
     return words
 
 
-@njit(cache=True, nogil=True)
+@helper
 def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
     """The key that `scan_row` gives the word `content[start:end]`."""
     last_eight, before = _NO_BYTES, _NO_BYTES
@@ -131,13 +133,13 @@ def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
     return last_eight ^ before
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _home(key: np.uint64, mask: int) -> np.int64:
     """Where the search for a key starts."""
     return np.int64((key * _SPREAD) >> _HALF) & mask
 
 
-@njit(cache=True, nogil=True)
+@helper
 def slot_of(
     slots: np.ndarray,
     keys: np.ndarray,
@@ -169,7 +171,7 @@ def slot_of(
         slot = (slot + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     """The array itself, or a larger copy of its first `used` entries with room for `needed`."""
     if needed <= len(array):
@@ -180,7 +182,7 @@ def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
     """Slots of `words` distinct words in a new table of `size` slots."""
     slots = np.empty(size, np.int32)
@@ -195,7 +197,6 @@ def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
     return slots
 
 
-@njit(cache=True, nogil=True)
 def learn_words(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -208,12 +209,29 @@ def learn_words(
 
     Returns (ids of all words in text order, the end of each row in these, keys, bounds, content).
     """
-    ids = np.empty(most_words(offsets, first, last), np.int32)
-    row_ends = np.empty(last - first, np.int64)
+    ids, row_ends = _id_buffers(offsets, first, last)
+    letters = lowered_bytes, lowered_points, *row_buffers(offsets, first, last)
+    total, *table = _learn_words(values, offsets, first, last, *letters, ids, row_ends)
+    return ids[:total], row_ends, *table
+
+
+@njit(cache=True, nogil=True)
+def _learn_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    row_keys: np.ndarray,
+    ids: np.ndarray,
+    row_ends: np.ndarray,
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     keys = np.empty(512, np.uint64)
     bounds = np.empty(513, np.int64)
     content = np.empty(4096, np.uint8)
-    letters, ends, row_keys = row_buffers(offsets, first, last)
     total = words = np.int64(0)
     slots = _spread(keys, words, np.int64(1024))
     bounds[0] = 0
@@ -241,10 +259,10 @@ def learn_words(
             ids[total] = number
             total += 1
         row_ends[row - first] = total
-    return ids[:total], row_ends, keys[:words], bounds[: words + 1], content
+    return total, keys[:words], bounds[: words + 1], content
 
 
-@njit(cache=True, nogil=True)
+@helper
 def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
     """The length of the longest of the rows first..last-1."""
     longest = 0
@@ -253,18 +271,17 @@ def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
-def most_words(offsets: np.ndarray, first: int, last: int) -> int:
-    """No fewer than the words of rows first..last-1: memory that is not written to costs nothing."""
-    return (offsets[last] - offsets[first] + last - first) // 2
-
-
-@njit(cache=True, nogil=True)
 def row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(letters, ends, keys) with room for the results of `scan_row` on any of the rows."""
-    longest = longest_row(offsets, first, last)
+    longest = int(np.diff(offsets[first : last + 1]).max(initial=0))
     most = longest // 2 + 1
     return np.empty(2 * longest, np.uint8), np.empty(most + 1, np.int64), np.empty(most, np.uint64)
+
+
+def _id_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """(ids, ends of rows) with room for all words of the rows; memory that is not written to costs nothing."""
+    most = int(offsets[last] - offsets[first] + last - first) // 2
+    return np.empty(most, np.int32), np.empty(last - first, np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -322,7 +339,6 @@ def _fill(bounds: np.ndarray, content: np.ndarray, slots: np.ndarray, keys: np.n
     return -1
 
 
-@njit(cache=True, nogil=True)
 def look_up_words(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -339,9 +355,31 @@ def look_up_words(
 
     Returns (ids of all words in text order, the end of each row in these).
     """
-    ids = np.empty(most_words(offsets, first, last), np.int32)
-    row_ends = np.empty(last - first, np.int64)
-    letters, ends, row_keys = row_buffers(offsets, first, last)
+    ids, row_ends = _id_buffers(offsets, first, last)
+    letters = lowered_bytes, lowered_points, *row_buffers(offsets, first, last)
+    table = slots, keys, bounds, content
+    total = _look_up_words(values, offsets, first, last, *letters, *table, ids, row_ends)
+    return ids[:total], row_ends
+
+
+@njit(cache=True, nogil=True)
+def _look_up_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    row_keys: np.ndarray,
+    slots: np.ndarray,
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+    ids: np.ndarray,
+    row_ends: np.ndarray,
+) -> int:
     total = 0
     for row in range(first, last):
         count = scan_row(
@@ -353,7 +391,7 @@ def look_up_words(
             ]
             total += 1
         row_ends[row - first] = total
-    return ids[:total], row_ends
+    return total
 
 
 def count_words(

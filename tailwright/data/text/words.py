@@ -95,7 +95,8 @@ class WordTable:
 
     def __init__(self, vocabulary: Texts) -> None:
         self.vocabulary = arrow_strings(vocabulary)
-        self.bounds, self.content = text_buffers(self.vocabulary)
+        # Copies, which are writeable like the words of a text: one type for the kernels.
+        self.bounds, self.content = (array.copy() for array in text_buffers(self.vocabulary))
         self.slots, self.keys, twice = index_words(self.bounds, self.content)
         if twice >= 0:
             raise ValueError(f"the vocabulary has {self.vocabulary[twice].as_py()!r} twice")
