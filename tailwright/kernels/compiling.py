@@ -12,7 +12,8 @@ from numba.core import event
 from tailwright import progress
 
 # For a function that only kernels call: it becomes a part of each of them, and needs no entry from Python.
-helper = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+HELPER: dict[str, bool] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+helper = njit(**HELPER)
 
 
 class _FirstCompilation(event.Listener):

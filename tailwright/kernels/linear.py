@@ -22,7 +22,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.words import with_room
+from tailwright.kernels.compiling import HELPER, helper
+from tailwright.kernels.word_tables import with_room
 
 SQUARED_HINGE, LOGISTIC = 0, 1
 
@@ -38,7 +39,7 @@ MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(14426950408889
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def hinge_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
@@ -58,7 +59,7 @@ def hinge_step(
     return np.float32(2) * cost * (target * (np.float32(1) - z) - negative * (np.float32(1) + z))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def logistic_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
@@ -80,7 +81,7 @@ def logistic_step(
     return cost * (target - np.float32(1) / (np.float32(1) + np.exp(-z)))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(**HELPER, fastmath={"contract"})
 def descend(
     x_indptr: np.ndarray,
     x_indices: np.ndarray,
@@ -130,7 +131,7 @@ def descend(
     return bias, worst, state
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(**HELPER, fastmath={"contract"})
 def join(
     c_indptr: np.ndarray,
     c_indices: np.ndarray,

@@ -1,7 +1,8 @@
 """Texts to rows of TF-IDF weights in one call: over the words of a table, or over words and their pieces.
 
 What `look_up_words` and `weigh_rows` do, and for pieces the same, without a trip to Python between: of one
-text, which takes microseconds, the calls are most of the time. Texts and tables are those of `kernels.words`.
+text, which takes microseconds, the calls are most of the time. Texts are those of `kernels.words`, tables
+those of `kernels.word_tables`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from numba import njit
 
 from tailwright.kernels.compiling import helper
 from tailwright.kernels.tfidf import weigh_row
-from tailwright.kernels.words import key_of, row_buffers, scan_row, slot_of, with_room
+from tailwright.kernels.word_tables import key_of, slot_of, with_room
+from tailwright.kernels.words import row_buffers, scan_row
 
 _BEFORE, _BEHIND = ord("<"), ord(">")  # mark the ends of a word
 

@@ -3,17 +3,7 @@
 All kernels are serial and release the GIL: each thread runs one over its own rows. Texts have Arrow's layout:
 `values` are the bytes of all rows, row i is `values[offsets[i]:offsets[i + 1]]`.
 
-A table of words is four arrays, with open addressing and linear probing:
-
-| name | holds |
-|---|---|
-| `slots` int32 (a power of two,) | the number of the word in this slot, or -1 |
-| `keys` uint64 (words,) | the key of each word: its bytes if there are up to eight, else a hash of them |
-| `bounds` int64 (words + 1,) | word w is `content[bounds[w]:bounds[w + 1]]` |
-| `content` uint8 | the lower-cased bytes of all words |
-
-Words are equal if their bytes are: colliding keys cost time, but never merge two words. Most words have up to
-eight bytes; these are determined by length and key.
+Tables of words are those of `kernels.word_tables`.
 """
 
 from __future__ import annotations
@@ -22,14 +12,10 @@ import numpy as np
 from numba import njit
 
 from tailwright.kernels.compiling import helper
+from tailwright.kernels.word_tables import BYTE, NO_BYTES, SPREAD, TOP_BYTE, slot_of, spread, with_room
 
 MULTIBYTE = 255  # in the table of bytes: not ASCII, look the code point up
 CODE_POINTS = 0x110000
-
-# An odd number near 2**64 / golden ratio: its products spread over the upper bits.
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_BYTE, _TOP_BYTE, _HALF = np.uint64(8), np.uint64(56), np.uint64(32)
-_NO_BYTES = np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -90,7 +76,7 @@ def scan_row(
     """
     words, begin, end = 0, 0, 0
     ends[0] = 0
-    last_eight, before = _NO_BYTES, _NO_BYTES  # of the word so far: its last bytes, a hash of the others
+    last_eight, before = NO_BYTES, NO_BYTES  # of the word so far: its last bytes, a hash of the others
     while at < stop:
         low = lowered_bytes[values[at]]
         at += 1
@@ -103,98 +89,24 @@ def scan_row(
                 low = _byte_of(letter, width, i)
                 letters[end] = low
                 end += 1
-                before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-                last_eight = (last_eight << _BYTE) | np.uint64(low)
+                before = (before ^ (last_eight >> TOP_BYTE)) * SPREAD
+                last_eight = (last_eight << BYTE) | np.uint64(low)
             low = _byte_of(letter, width, width - 1)  # 0 if this is no letter
         if low != 0:
             letters[end] = low
             end += 1
-            before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-            last_eight = (last_eight << _BYTE) | np.uint64(low)
+            before = (before ^ (last_eight >> TOP_BYTE)) * SPREAD
+            last_eight = (last_eight << BYTE) | np.uint64(low)
         elif end > begin:
             keys[words] = last_eight ^ before
             words += 1
             ends[words] = begin = end
-            last_eight, before = _NO_BYTES, _NO_BYTES
+            last_eight, before = NO_BYTES, NO_BYTES
     if end > begin:
         keys[words] = last_eight ^ before
         words += 1
         ends[words] = end
     return words
-
-
-@helper
-def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
-    """The key that `scan_row` gives the word `content[start:end]`."""
-    last_eight, before = _NO_BYTES, _NO_BYTES
-    for at in range(start, end):
-        before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-        last_eight = (last_eight << _BYTE) | np.uint64(content[at])
-    return last_eight ^ before
-
-
-@helper
-def _home(key: np.uint64, mask: int) -> np.int64:
-    """Where the search for a key starts."""
-    return np.int64((key * _SPREAD) >> _HALF) & mask
-
-
-@helper
-def slot_of(
-    slots: np.ndarray,
-    keys: np.ndarray,
-    bounds: np.ndarray,
-    content: np.ndarray,
-    word: np.ndarray,
-    start: int,
-    end: int,
-    key: np.uint64,
-) -> np.int64:
-    """The slot of the word `word[start:end]`, or the free one where it belongs."""
-    mask, length = len(slots) - 1, end - start
-    slot = _home(key, mask)
-    while True:
-        known = slots[slot]
-        if known < 0:
-            return slot
-        if keys[known] == key:
-            begin = bounds[known]
-            if bounds[known + 1] - begin == length:
-                same = True
-                if length > 8:
-                    for i in range(length):
-                        if content[begin + i] != word[start + i]:
-                            same = False
-                            break
-                if same:
-                    return slot
-        slot = (slot + 1) & mask
-
-
-@helper
-def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
-    """The array itself, or a larger copy of its first `used` entries with room for `needed`."""
-    if needed <= len(array):
-        return array
-    larger = np.empty(max(needed, 2 * len(array)), array.dtype)
-    for i in range(used):  # an assignment of slices takes two seconds to compile
-        larger[i] = array[i]
-    return larger
-
-
-@helper
-def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
-    """Slots of `words` distinct words in a new table of `size` slots."""
-    slots = np.empty(size, np.int32)
-    for slot in range(size):
-        slots[slot] = -1
-    mask = size - 1
-    for word in range(words):
-        slot = _home(keys[word], mask)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = word
-    return slots
 
 
 def learn_words(
@@ -233,7 +145,7 @@ def _learn_words(
     bounds = np.empty(513, np.int64)
     content = np.empty(4096, np.uint8)
     total = words = np.int64(0)
-    slots = _spread(keys, words, np.int64(1024))
+    slots = spread(keys, words, np.int64(1024))
     bounds[0] = 0
     for row in range(first, last):
         count = scan_row(
@@ -255,7 +167,7 @@ def _learn_words(
                 if words == len(keys):
                     keys = with_room(keys, words, 2 * words)
                     bounds = with_room(bounds, words + 1, 2 * words + 1)
-                    slots = _spread(keys, words, 4 * words)
+                    slots = spread(keys, words, 4 * words)
             ids[total] = number
             total += 1
         row_ends[row - first] = total
@@ -279,64 +191,9 @@ def row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray,
 
 
 def _id_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    """(ids, ends of rows) with room for all words of the rows; memory that is not written to costs nothing."""
+    """(ids, ends of rows) with room for all words of rows; memory costs nothing until it is written to."""
     most = int(offsets[last] - offsets[first] + last - first) // 2
     return np.empty(most, np.int32), np.empty(last - first, np.int64)
-
-
-@njit(cache=True, nogil=True)
-def merge_words(
-    keys: np.ndarray,
-    bounds: np.ndarray,
-    content: np.ndarray,
-    new_keys: np.ndarray,
-    new_bounds: np.ndarray,
-    new_content: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Add the words of another list: (keys, bounds, content of all, number of each word of that list)."""
-    words, added = len(keys), len(new_keys)
-    size = 2
-    while size < 2 * (words + added):
-        size *= 2
-    slots = _spread(keys, words, size)
-    keys = with_room(keys, words, words + added)
-    bounds = with_room(bounds, words + 1, words + added + 1)
-    content = with_room(content, bounds[words], bounds[words] + new_bounds[added])
-    numbers = np.empty(added, np.int32)
-    for new in range(added):
-        start, end, key = new_bounds[new], new_bounds[new + 1], new_keys[new]
-        slot = slot_of(slots, keys, bounds, content, new_content, start, end, key)
-        if slots[slot] < 0:
-            at = bounds[words]
-            for letter in range(end - start):
-                content[at + letter] = new_content[start + letter]
-            slots[slot] = words
-            keys[words] = key
-            words += 1
-            bounds[words] = at + end - start
-        numbers[new] = slots[slot]
-    return keys[:words], bounds[: words + 1], content, numbers
-
-
-def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The table of the given words: (slots, keys, the first repeated word or -1)."""
-    words = len(bounds) - 1
-    slots = np.full(max(2, 1 << (2 * words - 1).bit_length()), -1, np.int32)
-    keys = np.empty(words, np.uint64)
-    return slots, keys, _fill(bounds, content, slots, keys)
-
-
-@njit(cache=True, nogil=True)
-def _fill(bounds: np.ndarray, content: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> int:
-    """Fill an empty table with the given words; returns the first repeated one or -1."""
-    for word in range(len(keys)):
-        key = key_of(content, bounds[word], bounds[word + 1])
-        slot = slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
-        if slots[slot] >= 0:
-            return word
-        slots[slot] = word
-        keys[word] = key
-    return -1
 
 
 def look_up_words(

@@ -25,15 +25,14 @@ from tailwright.data.dataset import arrow_strings, frozen, text_buffers
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets
 from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
+from tailwright.kernels.word_tables import index_words, merge_words
 from tailwright.kernels.words import (
     CODE_POINTS,
     MULTIBYTE,
     count_words,
-    index_words,
     learn_words,
     look_up_words,
     mark_context_letters,
-    merge_words,
 )
 
 Texts: TypeAlias = Sequence[str] | pa.LargeStringArray
