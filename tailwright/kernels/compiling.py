@@ -31,4 +31,6 @@ class _FirstCompilation(event.Listener):
         pass
 
 
-event.register("numba:compile", _FirstCompilation())
+def announce() -> None:
+    """Let people know when the first kernel of this process is compiled."""
+    event.register("numba:compile", _FirstCompilation())

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
@@ -177,6 +176,8 @@ def with_inserted(
     known: pa.LargeStringArray, more: pa.LargeStringArray
 ) -> tuple[pa.LargeStringArray, np.ndarray]:
     """Sorted strings with those of `more` that are new, and the places of the known ones, (known,) int64."""
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     new = more.filter(pc.invert(pc.is_in(more, value_set=known)))
     both = pa.concat_arrays([known, new])
     order = pc.sort_indices(both).to_numpy()

@@ -19,7 +19,6 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tailwright.data.dataset import arrow_strings, frozen, text_buffers
 from tailwright.data.text.blocks import joined, row_blocks, row_offsets
@@ -180,6 +179,8 @@ def _lower_in_context(texts: pa.LargeStringArray, threads: int | None) -> pa.Lar
     )
     if not any(marked):
         return texts
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     mask = pa.array(held)
     lowered = [text.lower() for text in texts.filter(mask).to_pylist()]
     return pc.replace_with_mask(texts, mask, pa.array(lowered, type=pa.large_string()))
@@ -197,6 +198,8 @@ def _learn(offsets: np.ndarray, values: np.ndarray, blocks: Sequence[tuple[int, 
     unsorted = pa.LargeStringArray.from_buffers(
         len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(content[: bounds[-1]])
     )
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     order = pc.array_sort_indices(unsorted)  # by bytes, which in UTF-8 means by code point
     place = np.empty(len(order), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
