@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -23,15 +25,17 @@ def adam_rows(
     epsilon: float,
 ) -> None:
     """Update the moments and the weights of the touched rows; `scale` multiplies the gradient first."""
-    factors = tuple(map(np.float32, (scale, beta1, 1 - beta1, beta2, 1 - beta2, step_size, epsilon)))
-    run_rows(
-        lambda first, last: _adam_rows(weight, mean, square, touched, gradient, *factors, first, last),
-        *(len(touched), FEWEST_ROWS),
+    factors: tuple[Any, ...] = tuple(
+        map(np.float32, (scale, beta1, 1 - beta1, beta2, 1 - beta2, step_size, epsilon))
     )
+    arguments: tuple[Any, ...] = (weight, mean, square, touched, gradient, *factors)
+    run_rows(lambda first, last: _adam_rows(first, last, *arguments), len(touched), FEWEST_ROWS)
 
 
 @njit(cache=True, nogil=True)
 def _adam_rows(
+    first: int,
+    last: int,
     weight: np.ndarray,
     mean: np.ndarray,
     square: np.ndarray,
@@ -44,8 +48,6 @@ def _adam_rows(
     new2: np.float32,
     rate: np.float32,
     epsilon: np.float32,
-    first: int,
-    last: int,
 ) -> None:
     for i in range(first, last):
         row = touched[i]

@@ -156,7 +156,7 @@ def _beam_search(
                             total[label] += math.exp(max(score, LOWEST))
                 here, there = there, here
                 here_scores, there_scores = there_scores, here_scores
-                size = below
+                size = int(below)
         filled = np.int64(0)
         for t in range(count):
             label = touched[t]

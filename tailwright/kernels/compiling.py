@@ -6,13 +6,15 @@ be written, in the user's cache of numba.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 from numba.core import event
 
 from tailwright import progress
 
 # For a function that only kernels call: it becomes a part of each of them, and needs no entry from Python.
-HELPER: dict[str, bool] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+HELPER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 helper = njit(**HELPER)
 
 
@@ -33,4 +35,4 @@ class _FirstCompilation(event.Listener):
 
 def announce() -> None:
     """Let people know when the first kernel of this process is compiled."""
-    event.register("numba:compile", _FirstCompilation())
+    event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]

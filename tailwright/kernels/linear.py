@@ -19,6 +19,8 @@ logistic loss every row has a gradient, so all rows are in the working set from 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -210,18 +212,15 @@ def solve_classifiers(
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
     biases = np.zeros(last - first, dtype=np.float32)
     counts = np.zeros(last - first, dtype=np.int64)  # weights of each classifier
-    found, weights = _solve_classifiers(
+    arguments: tuple[Any, ...] = (
         *(x_indptr, x_indices, x_data, c_indptr, c_indices, c_data, costs, made, factors),
         *(t_indptr, t_indices, t_data, first, last, loss, tolerance, prune, seed, biases, counts),
-        np.ones(rows, dtype=np.float32),
-        costs.copy(),
-        *np.zeros((3, rows), dtype=np.float32),
-        np.zeros(rows, dtype=np.bool_),
-        np.empty(rows, dtype=np.int32),
-        np.zeros(features, dtype=np.float32),
-        np.zeros(features, dtype=np.bool_),
+        *(np.ones(rows, dtype=np.float32), costs.copy(), *np.zeros((3, rows), dtype=np.float32)),
+        *(np.zeros(rows, dtype=np.bool_), np.empty(rows, dtype=np.int32)),
+        *(np.zeros(features, dtype=np.float32), np.zeros(features, dtype=np.bool_)),
         np.empty(features, dtype=np.int32),
     )
+    found, weights = _solve_classifiers(*arguments)
     classifiers = np.repeat(np.arange(first, last, dtype=np.int32), counts)
     return found, classifiers, weights, biases
 

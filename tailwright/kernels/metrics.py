@@ -66,7 +66,7 @@ def _cut_rankings(
         skip_from, skip_to = skip_indptr[row], skip_indptr[row + 1]
         kept = 0
         for rank in range(top_ids.shape[1]):
-            label = np.int64(top_ids[row, rank])
+            label = int(top_ids[row, rank])
             if label < 0:
                 continue
             slot = (label * 0x9E3779B1 >> 16) & last_slot
@@ -129,10 +129,11 @@ def score_rankings(
     depth, blocks = len(discounts), len(sums)
 
     def score_blocks(first: int, last: int) -> None:
-        best = np.empty((2, depth))  # the row's largest y, and its largest q y
-        truth = indptr, indices, values
-        results = sums, rows_with_truth, places
-        _score_rankings(cut, *truth, weights, discounts, ends, rows_per_block, *results, *best, first, last)
+        best, weighted_best = np.empty(depth), np.empty(depth)
+        _score_rankings(
+            *(cut, indptr, indices, values, weights, discounts, ends, rows_per_block),
+            *(sums, rows_with_truth, places, best, weighted_best, first, last),
+        )
 
     run_rows(score_blocks, blocks, max(1, ROWS_PER_BLOCK // rows_per_block))
 

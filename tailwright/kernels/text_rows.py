@@ -7,6 +7,8 @@ those of `kernels.word_tables`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -19,7 +21,9 @@ _BEFORE, _BEHIND = ord("<"), ord(">")  # mark the ends of a word
 
 
 # No pieces, as `weigh_words_and_pieces` takes them: slots, keys, bounds, content and frequencies.
-_NO_PIECES = tuple(np.zeros(1, dtype) for dtype in (np.int32, np.uint64, np.int64, np.uint8, np.float64))
+_NO_PIECES: tuple[Any, ...] = tuple(
+    np.zeros(1, dtype) for dtype in (np.int32, np.uint64, np.int64, np.uint8, np.float64)
+)
 _NO_PIECES[-1].flags.writeable = False  # as frequencies are
 
 
@@ -38,11 +42,9 @@ def weigh_words(
     sublinear: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(columns int32, weights float32, the end of each row in these) of texts first..last - 1."""
-    words = slots, keys, bounds, content, idf, sublinear
-    return weigh_words_and_pieces(
-        *(values, offsets, first, last, lowered_bytes, lowered_points, *words),
-        *(*_NO_PIECES, 0, np.float32(1)),
-    )
+    letters, words = (lowered_bytes, lowered_points), (slots, keys, bounds, content)
+    pieces: tuple[Any, ...] = (*_NO_PIECES, 0, np.float32(1))
+    return weigh_words_and_pieces(values, offsets, first, last, *letters, *words, idf, sublinear, *pieces)
 
 
 def weigh_words_and_pieces(
@@ -70,7 +72,7 @@ def weigh_words_and_pieces(
     letters, ends, row_keys = row_buffers(offsets, first, last)
     most = len(letters) + 2 * len(ends)  # of a row's words or pieces
     row_ends = np.empty(last - first, np.int64)
-    columns, weights = _weigh(
+    arguments: tuple[Any, ...] = (
         *(values, offsets, first, last, lowered_bytes, lowered_points, letters, ends, row_keys),
         *(slots, keys, bounds, content, idf, sublinear),
         *(piece_slots, piece_keys, piece_bounds, piece_content, piece_idf, length, scale),
@@ -78,6 +80,7 @@ def weigh_words_and_pieces(
         *(np.empty(len(letters) + 2, np.uint8), np.empty(len(letters) + 3, np.int64)),
         row_ends,
     )
+    columns, weights = _weigh(*arguments)
     return columns, weights, row_ends
 
 

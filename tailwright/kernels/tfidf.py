@@ -39,8 +39,8 @@ def _weigh_rows(
     columns: np.ndarray,
     weights: np.ndarray,
     ends: np.ndarray,
-) -> int:
-    used = np.int64(0)
+) -> np.int64:
+    used = np.int64(0)  # a literal 0 is compiled for itself
     for row in range(len(ends)):
         start, count = offsets[first + row], offsets[first + row + 1] - offsets[first + row]
         for i in range(count):

@@ -123,8 +123,8 @@ def learn_words(
     """
     ids, row_ends = _id_buffers(offsets, first, last)
     letters = lowered_bytes, lowered_points, *row_buffers(offsets, first, last)
-    total, *table = _learn_words(values, offsets, first, last, *letters, ids, row_ends)
-    return ids[:total], row_ends, *table
+    total, keys, bounds, content = _learn_words(values, offsets, first, last, *letters, ids, row_ends)
+    return ids[:total], row_ends, keys, bounds, content
 
 
 @njit(cache=True, nogil=True)
@@ -140,7 +140,7 @@ def _learn_words(
     row_keys: np.ndarray,
     ids: np.ndarray,
     row_ends: np.ndarray,
-) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.int64, np.ndarray, np.ndarray, np.ndarray]:
     keys = np.empty(512, np.uint64)
     bounds = np.empty(513, np.int64)
     content = np.empty(4096, np.uint8)
