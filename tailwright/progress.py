@@ -46,6 +46,12 @@ def silent() -> Iterator[None]:
         show(before)
 
 
+def note(line: str) -> None:
+    """A remark about the work that goes on."""
+    if _shown:
+        print(line, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def progress(task: str, total: int, unit: str = "rows") -> Iterator[Advance]:
     """A context that gives `advance(n)`, to be called as work gets done."""

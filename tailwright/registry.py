@@ -11,6 +11,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Collection
+from functools import cached_property
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -40,7 +41,7 @@ class Registry(Generic[Method]):
 
     def names(self) -> list[str]:
         """Every name there is, in alphabetical order; nothing is imported but the package itself."""
-        return sorted({name.replace("_", "-") for name in self._modules()} | self._found.keys())
+        return sorted({name.replace("_", "-") for name in self._modules} | self._found.keys())
 
     def get(self, name: str) -> Method:
         """The class registered as `name`; an unknown name is an InputError with near misses."""
@@ -65,6 +66,7 @@ class Registry(Generic[Method]):
         wanted = f"{name.replace('-', '')}settings"  # AstecSettings of astec
         return next(kind for title, kind in vars(folder).items() if title.lower() == wanted)
 
+    @cached_property
     def _modules(self) -> set[str]:
         """The files and folders that hold a method."""
         package = importlib.import_module(self.package)
@@ -73,7 +75,7 @@ class Registry(Generic[Method]):
     def _folder(self, name: str) -> ModuleType | None:
         """The folder of `name`, whose `__init__` has its card and settings; None for a method in a file."""
         file = name.replace("-", "_")
-        if name in self._found or file not in self._modules():
+        if name in self._found or file not in self._modules:
             return None
         module = importlib.import_module(f"{self.package}.{file}")
         return module if hasattr(module, "CARD") else None

@@ -47,7 +47,7 @@ class LabelSpace:
         for name in ("names", "texts", "counts"):
             if len(getattr(self, name)) != len(ids):
                 raise ValueError(f"{name} has {len(getattr(self, name))} entries, expected {len(ids)}")
-        if len(ids.unique()) != len(ids):
+        if len(set(ids.to_pylist())) != len(ids):  # `unique` of Arrow takes long to import
             raise ValueError("label ids are not unique")
 
     def __len__(self) -> int:

@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.pairs import checked, empty_pairs, row_ids, same_pairs, stack_pairs
@@ -121,6 +120,8 @@ class Dataset:
         ids = arrow_strings(self.ids)
         if len(ids) != rows:
             raise ValueError(f"ids has {len(ids)} entries, expected {rows}")
+        import pyarrow.compute as pc  # heavy, and no answer needs it
+
         has_some = pc.any(pc.not_equal(ids, "")).as_py()
         object.__setattr__(self, "ids", ids if has_some else None)
 
@@ -354,6 +355,8 @@ def not_blank(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> np.ndarray:
     >>> not_blank(["red hat", " ", ""]).tolist()
     [True, False, False]
     """
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     filled = pc.not_equal(pc.utf8_trim_whitespace(arrow_strings(texts)), "")
     return np.asarray(filled.to_numpy(zero_copy_only=False))
 

@@ -21,12 +21,13 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.code_version import code_version
-from tailwright.data.dataset import arrow_strings
+from tailwright.data.dataset import arrow_strings, frozen
 from tailwright.data.pairs import CsrArrays
-from tailwright.data.text.blocks import joined_rows, row_blocks, run_blocks
+from tailwright.data.text.blocks import joined_rows, row_blocks
 from tailwright.data.text.tfidf import TfIdf, TfIdfSettings, csr_of_rows, inserted_idf, with_inserted
 from tailwright.data.text.words import Texts, Tokens, WordTable, readable, tokenise
 from tailwright.errors import InputError
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.text_rows import weigh_words_and_pieces
 from tailwright.kernels.tfidf import pieces_of_rows
 from tailwright.kernels.words import count_words
@@ -76,6 +77,7 @@ class SubwordTfIdf:
         object.__setattr__(self, "pieces", arrow_strings(self.pieces))
         if self.idf.shape != (len(self.pieces),) or not bool(np.all(np.isfinite(self.idf) & (self.idf > 0))):
             raise ValueError(f"idf must be {len(self.pieces)} finite numbers > 0")
+        object.__setattr__(self, "idf", frozen(self.idf.copy()))  # as that of words: one type for the kernel
 
     @staticmethod
     def fit_transform(texts: Texts, settings: SubwordSettings) -> tuple[SubwordTfIdf, sparse.csr_array]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from tailwright.kernels.blocks import run_rows
+
+FEWEST_ROWS = 512  # of a block: below this a thread costs more than it saves
 
 
-@njit(cache=True, parallel=True)
 def adam_rows(
     weight: np.ndarray,  # (rows, width) float32
     mean: np.ndarray,  # (rows, width) float32
@@ -20,16 +25,37 @@ def adam_rows(
     epsilon: float,
 ) -> None:
     """Update the moments and the weights of the touched rows; `scale` multiplies the gradient first."""
-    rate, factor, eps = np.float32(step_size), np.float32(scale), np.float32(epsilon)
-    keep1, new1 = np.float32(beta1), np.float32(1 - beta1)
-    keep2, new2 = np.float32(beta2), np.float32(1 - beta2)
-    for i in prange(len(touched)):
+    factors: tuple[Any, ...] = tuple(
+        map(np.float32, (scale, beta1, 1 - beta1, beta2, 1 - beta2, step_size, epsilon))
+    )
+    arguments: tuple[Any, ...] = (weight, mean, square, touched, gradient, *factors)
+    run_rows(lambda first, last: _adam_rows(first, last, *arguments), len(touched), FEWEST_ROWS)
+
+
+@njit(cache=True, nogil=True)
+def _adam_rows(
+    first: int,
+    last: int,
+    weight: np.ndarray,
+    mean: np.ndarray,
+    square: np.ndarray,
+    touched: np.ndarray,
+    gradient: np.ndarray,
+    scale: np.float32,
+    keep1: np.float32,
+    new1: np.float32,
+    keep2: np.float32,
+    new2: np.float32,
+    rate: np.float32,
+    epsilon: np.float32,
+) -> None:
+    for i in range(first, last):
         row = touched[i]
         w, m, v, g = weight[row], mean[row], square[row], gradient[i]
         for d in range(len(g)):
-            scaled = factor * g[d]
-            first = keep1 * m[d] + new1 * scaled
+            scaled = scale * g[d]
+            moment = keep1 * m[d] + new1 * scaled
             second = keep2 * v[d] + new2 * scaled * scaled
-            m[d] = first
+            m[d] = moment
             v[d] = second
-            w[d] -= rate * first / (np.sqrt(second) + eps)
+            w[d] -= rate * moment / (np.sqrt(second) + epsilon)

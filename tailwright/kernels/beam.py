@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.linear import SQUARED_HINGE
 from tailwright.kernels.ranking import insert
 
@@ -19,7 +20,7 @@ from tailwright.kernels.ranking import insert
 LOWEST = -80.0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def log_activation(margin: float, loss: int) -> float:
     """The logarithm of a classifier's activation, a number in (0, 1]."""
     if loss == SQUARED_HINGE:
@@ -28,7 +29,7 @@ def log_activation(margin: float, loss: int) -> float:
     return -math.log1p(math.exp(-margin)) if margin > -30 else margin
 
 
-@njit(cache=True, nogil=True)
+@helper
 def node_margins(
     node: int,
     words: np.ndarray,
@@ -63,7 +64,6 @@ def node_margins(
                 margins[w_indices[p]] += values[i] * w_data[p]
 
 
-@njit(cache=True, nogil=True)
 def beam_search(
     x_indptr: np.ndarray,
     x_indices: np.ndarray,
@@ -91,13 +91,43 @@ def beam_search(
     A label's score in a tree is the product of the activations on the path to it; the scores of all trees are
     averaged, 0 for a tree whose beam missed the label. Each level of a tree keeps its `beam` best nodes.
     """
-    margins = np.empty(widest, dtype=np.float32)
-    total = np.zeros(labels, dtype=np.float32)
-    touched = np.empty(labels, dtype=np.int32)
-    here = np.empty(beam, dtype=np.int64)
-    here_scores = np.empty(beam, dtype=np.float32)
-    there = np.empty(beam, dtype=np.int64)
-    there_scores = np.empty(beam, dtype=np.float32)
+    rows = x_indptr, x_indices, x_data
+    nodes = roots, slot_starts, children, biases, pair_starts, features, w_indptr, w_indices, w_data
+    scratch = (
+        *(np.empty(widest, dtype=np.float32), np.zeros(labels, dtype=np.float32)),
+        *(np.empty(labels, dtype=np.int32), np.empty((2, beam), dtype=np.int32)),
+        np.empty((2, beam), dtype=np.float32),
+    )
+    _beam_search(*rows, *nodes, loss, first, last, *scratch, ids, scores)
+
+
+@njit(cache=True, nogil=True)
+def _beam_search(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    roots: np.ndarray,
+    slot_starts: np.ndarray,
+    children: np.ndarray,
+    biases: np.ndarray,
+    pair_starts: np.ndarray,
+    features: np.ndarray,
+    w_indptr: np.ndarray,
+    w_indices: np.ndarray,
+    w_data: np.ndarray,
+    loss: int,
+    first: int,
+    last: int,
+    margins: np.ndarray,  # (widest,): of a node's slots
+    total: np.ndarray,  # (labels,), zeros: the sum of a label's scores
+    touched: np.ndarray,  # (labels,): the labels with a score
+    beams: np.ndarray,  # (2, beam): the nodes of a level and of the next
+    beam_scores: np.ndarray,  # (2, beam)
+    ids: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    here, there = beams[0], beams[1]
+    here_scores, there_scores = beam_scores[0], beam_scores[1]
     for row in range(first, last):
         words = x_indices[x_indptr[row] : x_indptr[row + 1]]
         values = x_data[x_indptr[row] : x_indptr[row + 1]]
@@ -105,7 +135,7 @@ def beam_search(
         for root in roots:
             here[0], here_scores[0], size = root, 0, 1
             while size:
-                below = 0
+                below = np.int64(0)
                 for b in range(size):
                     node = here[b]
                     node_margins(
@@ -126,8 +156,8 @@ def beam_search(
                             total[label] += math.exp(max(score, LOWEST))
                 here, there = there, here
                 here_scores, there_scores = there_scores, here_scores
-                size = below
-        filled = 0
+                size = int(below)
+        filled = np.int64(0)
         for t in range(count):
             label = touched[t]
             filled = insert(ids[row], scores[row], filled, label, total[label] / len(roots))

@@ -198,7 +198,8 @@ def nearest_centroids(
     similarity = np.empty(clusters, dtype=np.float32)
     total = 0.0
     for row in range(first, last):
-        similarity[:] = 0
+        for cluster in range(clusters):
+            similarity[cluster] = 0
         for p in range(indptr[row], indptr[row + 1]):
             value = data[p]
             column = centroids[indices[p]]
@@ -213,23 +214,20 @@ def nearest_centroids(
     return total
 
 
-@njit(cache=True, nogil=True)
 def mean_directions(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, clusters: np.ndarray, centroids: np.ndarray
 ) -> None:
     """Fill centroids (columns, clusters) with the sums of the members' vectors, each scaled to length 1."""
     centroids[:] = 0
+    _sum_members(indptr, indices, data, clusters, centroids)
+    lengths = np.sqrt(np.square(centroids).sum(axis=0, dtype=np.float64))
+    centroids *= np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
+
+
+@njit(cache=True, nogil=True)
+def _sum_members(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, clusters: np.ndarray, centroids: np.ndarray
+) -> None:
     for row in range(len(indptr) - 1):
         for p in range(indptr[row], indptr[row + 1]):
             centroids[indices[p], clusters[row]] += data[p]
-    squares = np.zeros(centroids.shape[1], dtype=np.float64)
-    for column in range(centroids.shape[0]):
-        for cluster in range(centroids.shape[1]):
-            squares[cluster] += centroids[column, cluster] * centroids[column, cluster]
-    scales = np.zeros(centroids.shape[1], dtype=np.float32)
-    for cluster in range(centroids.shape[1]):
-        if squares[cluster] > 0:
-            scales[cluster] = 1 / np.sqrt(squares[cluster])
-    for column in range(centroids.shape[0]):
-        for cluster in range(centroids.shape[1]):
-            centroids[column, cluster] *= scales[cluster]

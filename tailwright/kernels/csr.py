@@ -7,56 +7,54 @@ small dense matrix over these words only, and the backward pass is the same sum 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
+from tailwright.kernels.blocks import run_rows
+
+FEWEST_ROWS = 128  # of a block: below this a thread costs more than it saves
 IGNORED = np.float32(-1)  # the target of a pair that gives no loss
 
 
-@njit(cache=True)
 def gather_rows(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, indices, data) of the CSR rows at `rows`, in that order."""
-    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    rows = np.asarray(rows, dtype=np.int64)
+    starts = _starts(indptr[rows + 1] - indptr[rows])
+    columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32)
+    _copy_rows(indptr, indices, data, rows, columns, values)
+    return starts, columns, values
+
+
+@njit(cache=True, nogil=True)
+def _copy_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    place = 0
     for i in range(len(rows)):
-        starts[i + 1] = starts[i] + indptr[rows[i] + 1] - indptr[rows[i]]
-    columns = np.empty(starts[-1], dtype=np.int32)
-    values = np.empty(starts[-1], dtype=np.float32)
-    for i in range(len(rows)):
-        place = starts[i]
         for p in range(indptr[rows[i]], indptr[rows[i] + 1]):
             columns[place] = indices[p]
             values[place] = data[p]
             place += 1
-    return starts, columns, values
 
 
-@njit(cache=True)
 def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct columns, sorted, and `columns` renumbered by their places in that list.
 
     `local` is scratch space of the full width, all -1 before and after.
     """
-    distinct = np.empty(len(columns), dtype=np.int32)
-    count = 0
-    for p in range(len(columns)):
-        column = columns[p]
-        if local[column] < 0:
-            local[column] = 0
-            distinct[count] = column
-            count += 1
-    distinct = np.sort(distinct[:count])
-    for i in range(count):
-        local[distinct[i]] = i
-    renumbered = np.empty(len(columns), dtype=np.int32)
-    for p in range(len(columns)):
-        renumbered[p] = local[columns[p]]
-    for i in range(count):
-        local[distinct[i]] = -1
+    distinct: np.ndarray = np.unique(columns)
+    local[distinct] = np.arange(len(distinct), dtype=np.int32)
+    renumbered: np.ndarray = local[columns]
+    local[distinct] = -1
     return distinct, renumbered
 
 
-@njit(cache=True, nogil=True)
 def local_rows(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: np.ndarray, columns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -65,40 +63,64 @@ def local_rows(
     Returns (features, indptr, indices, data): `features` (local,) are the columns, ascending.
     """
     starts, gathered, values = gather_rows(indptr, indices, data, rows)
-    features, renumbered = number_locally(gathered, np.full(columns, -1, dtype=np.int32))
-    return features, starts, renumbered, values
+    is_used = np.zeros(columns, dtype=np.bool_)
+    is_used[gathered] = True
+    features = np.flatnonzero(is_used).astype(np.int32)
+    number = np.empty(columns, dtype=np.int32)
+    number[features] = np.arange(len(features), dtype=np.int32)
+    return features, starts, number[gathered], values
 
 
-@njit(cache=True, nogil=True)
 def transposed(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, indices, data) of the transpose of a CSR matrix with `columns` columns; rows stay in order."""
-    starts = np.zeros(columns + 1, dtype=np.int64)
-    for p in range(len(indices)):
-        starts[indices[p] + 1] += 1
-    for column in range(columns):
-        starts[column + 1] += starts[column]
-    place = starts[:-1].copy()
-    rows = np.empty(len(indices), dtype=np.int32)
-    values = np.empty(len(indices), dtype=np.float32)
+    starts = _starts(np.bincount(indices, minlength=columns))
+    rows, values = np.empty(len(indices), dtype=np.int32), np.empty(len(indices), dtype=np.float32)
+    _transpose(indptr, indices, data, starts[:-1].copy(), rows, values)
+    return starts, rows, values
+
+
+@njit(cache=True, nogil=True)
+def _transpose(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    place: np.ndarray,  # (columns,): where the next entry of each column goes
+    rows: np.ndarray,
+    values: np.ndarray,
+) -> None:
     for row in range(len(indptr) - 1):
         for p in range(indptr[row], indptr[row + 1]):
             at = place[indices[p]]
             rows[at] = row
             values[at] = data[p]
-            place[indices[p]] += 1
-    return starts, rows, values
+            place[indices[p]] = at + 1
 
 
-@njit(cache=True, parallel=True)
 def sum_rows(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, table: np.ndarray, out: np.ndarray
 ) -> None:
     """out[row] = the sum of data[p] x table[indices[p]] over the row's entries, in order."""
-    for row in prange(out.shape[0]):
+    run_rows(
+        lambda first, last: _sum_rows(indptr, indices, data, table, first, last, out), len(out), FEWEST_ROWS
+    )
+
+
+@njit(cache=True, nogil=True)
+def _sum_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    table: np.ndarray,
+    first: int,
+    last: int,
+    out: np.ndarray,
+) -> None:
+    for row in range(first, last):
         total = out[row]
-        total[:] = 0
+        for d in range(len(total)):
+            total[d] = 0
         for p in range(indptr[row], indptr[row + 1]):
             vector = table[indices[p]]
             weight = data[p]
@@ -106,7 +128,6 @@ def sum_rows(
                 total[d] += weight * vector[d]
 
 
-@njit(cache=True, nogil=True)
 def local_targets(
     t_indptr: np.ndarray,
     t_indices: np.ndarray,
@@ -118,48 +139,30 @@ def local_targets(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone."""
     number = np.full(rows, -1, dtype=np.int32)
-    for i in range(len(node_rows)):
-        number[node_rows[i]] = i
-    most = t_indptr[last] - t_indptr[first]
-    indptr = np.zeros(last - first + 1, dtype=np.int64)
-    indices = np.empty(most, dtype=np.int32)
-    data = np.empty(most, dtype=np.float32)
-    at = 0
-    for classifier in range(first, last):
-        for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
-            if number[t_indices[p]] >= 0:
-                indices[at] = number[t_indices[p]]
-                data[at] = t_data[p]
-                at += 1
-        indptr[classifier - first + 1] = at
-    return indptr, indices[:at].copy(), data[:at].copy()
+    number[node_rows] = np.arange(len(node_rows), dtype=np.int32)
+    bounds = t_indptr[first : last + 1]
+    indices = number[t_indices[bounds[0] : bounds[-1]]]
+    kept = indices >= 0
+    indptr: np.ndarray = _starts(kept)[bounds - bounds[0]]
+    return indptr, indices[kept], t_data[bounds[0] : bounds[-1]][kept]
 
 
-@njit(cache=True, nogil=True)
 def by_feature(
     features: np.ndarray, classifiers: np.ndarray, weights: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Weights by ascending classifier as (used features, indptr, classifiers, weights) by feature."""
-    # In loops: NumPy's functions for it take four seconds to compile, which every first training pays.
-    number = classifiers[-1] + 1 if len(classifiers) else 0
-    by_classifier = np.zeros(number + 1, dtype=np.int64)
-    for p in range(len(classifiers)):
-        by_classifier[classifiers[p] + 1] += 1
-    for classifier in range(number):
-        by_classifier[classifier + 1] += by_classifier[classifier]
-    starts, indices, data = transposed(by_classifier, features, weights, count)
-    used = np.empty(count, dtype=np.int32)
-    indptr = np.zeros(count + 1, dtype=np.int64)
-    found = 0
-    for feature in range(count):
-        if starts[feature + 1] > starts[feature]:
-            used[found] = feature
-            found += 1
-            indptr[found] = starts[feature + 1]
-    return used[:found].copy(), indptr[: found + 1].copy(), indices, data
+    starts, indices, data = transposed(_starts(np.bincount(classifiers)), features, weights, count)
+    used = np.flatnonzero(np.diff(starts)).astype(np.int32)
+    return used, np.append(starts[used], starts[-1]), indices, data
 
 
-@njit(cache=True, nogil=True)
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    """(sizes + 1,) int64: where each of some stretches starts, and the end of the last."""
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
 def group_targets(
     t_indptr: np.ndarray,
     t_indices: np.ndarray,
@@ -175,14 +178,29 @@ def group_targets(
     (labels,), -1 for a label in no group. The value of a group is the largest target of its labels that is
     not ignored, `IGNORED` if there are only ignored pairs.
     """
-    rows = len(t_indptr) - 1
     most = len(t_indices) + len(i_indices)
-    indptr = np.zeros(rows + 1, dtype=np.int64)
-    indices = np.empty(most, dtype=np.int32)
-    data = np.empty(most, dtype=np.float32)
-    place = np.full(groups, -1, dtype=np.int64)  # where a group stands in the current row
+    indptr = np.zeros(len(t_indptr), dtype=np.int64)
+    indices, data = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32)
+    place = np.full(groups, -1, dtype=np.int64)
+    _group(t_indptr, t_indices, t_data, i_indptr, i_indices, group_of, place, indptr, indices, data)
+    return indptr, indices[: indptr[-1]].copy(), data[: indptr[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _group(
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    i_indptr: np.ndarray,
+    i_indices: np.ndarray,
+    group_of: np.ndarray,
+    place: np.ndarray,  # (groups,): where a group stands in the current row
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+) -> None:
     at = 0
-    for row in range(rows):
+    for row in range(len(indptr) - 1):
         start = at
         for p in range(i_indptr[row], i_indptr[row + 1]):
             group = group_of[i_indices[p]]
@@ -205,7 +223,6 @@ def group_targets(
                 indices[at] = group
                 data[at] = t_data[p]
                 at += 1
-            else:
-                data[place[group]] = max(data[place[group]], t_data[p])
+            elif t_data[p] > data[place[group]]:
+                data[place[group]] = t_data[p]
         indptr[row + 1] = at
-    return indptr, indices[:at].copy(), data[:at].copy()

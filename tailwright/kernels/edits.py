@@ -15,7 +15,8 @@ from numba import njit
 from tailwright.kernels.draws import STATE, below, open_stream, step_of_walk
 from tailwright.kernels.edited_text import GONE, NAME, is_new, write_edited
 from tailwright.kernels.spans import find_spans, number_of
-from tailwright.kernels.words import longest_row, with_room
+from tailwright.kernels.word_tables import with_room
+from tailwright.kernels.words import longest_row
 
 SYNONYMS, INSERT, SWAP, DELETE = 0, 1, 2, 3
 TRIES = 7  # words that an insertion tries before it gives up

@@ -13,7 +13,8 @@ from tailwright.kernels.draws import STATE, below, bernoulli, open_stream, step_
 from tailwright.kernels.edited_text import NAME, SPACE_BYTE, is_new, write_bytes
 from tailwright.kernels.edits import INSERT, SWAP, SYNONYMS, Names, Stops, deal, draw_name, number_of_edits
 from tailwright.kernels.spans import number_of
-from tailwright.kernels.words import longest_row, with_room
+from tailwright.kernels.word_tables import with_room
+from tailwright.kernels.words import longest_row
 
 TRIES = 9  # words that an insertion tries before it gives up
 SWAP_TRIES = 3  # draws of a swap for a second place

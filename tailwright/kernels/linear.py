@@ -19,10 +19,13 @@ logistic loss every row has a gradient, so all rows are in the working set from 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.words import with_room
+from tailwright.kernels.compiling import HELPER, helper
+from tailwright.kernels.word_tables import with_room
 
 SQUARED_HINGE, LOGISTIC = 0, 1
 
@@ -41,7 +44,7 @@ MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(14426950408889
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def hinge_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
@@ -61,7 +64,7 @@ def hinge_step(
     return np.float32(2) * cost * (target * (np.float32(1) - z) - negative * (np.float32(1) + z))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def logistic_step(
     margin: np.float32, b: np.float32, square: np.float32, cost: np.float32, target: np.float32
 ) -> np.float32:
@@ -83,7 +86,7 @@ def logistic_step(
     return cost * (target - np.float32(1) / (np.float32(1) + np.exp(-z)))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(**HELPER, fastmath={"contract"})
 def descend(
     x_indptr: np.ndarray,
     x_indices: np.ndarray,
@@ -144,7 +147,7 @@ def descend(
     return bias, worst, state
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(**HELPER, fastmath={"contract"})
 def join(
     c_indptr: np.ndarray,
     c_indices: np.ndarray,
@@ -164,7 +167,8 @@ def join(
 
     `margins` (rows,) is filled from the columns c of the features in `touched` that have a weight.
     """
-    margins[:] = bias
+    for row in range(len(margins)):
+        margins[row] = bias
     for feature in touched:
         weight = w[feature]
         if abs(weight) > NEGLIGIBLE * tolerance:
@@ -191,7 +195,6 @@ def join(
     return count
 
 
-@njit(cache=True, nogil=True)
 def solve_classifiers(
     x_indptr: np.ndarray,
     x_indices: np.ndarray,
@@ -221,22 +224,59 @@ def solve_classifiers(
     biases (last - first,).
     """
     rows, features = len(x_indptr) - 1, len(c_indptr) - 1
-    squares = np.ones(rows, dtype=np.float32)
+    biases = np.zeros(last - first, dtype=np.float32)
+    counts = np.zeros(last - first, dtype=np.int64)  # weights of each classifier
+    arguments: tuple[Any, ...] = (
+        *(x_indptr, x_indices, x_data, c_indptr, c_indices, c_data, costs, made, factors),
+        *(t_indptr, t_indices, t_data, first, last, loss, tolerance, prune, seed, biases, counts),
+        *(np.ones(rows, dtype=np.float32), costs.copy(), *np.zeros((3, rows), dtype=np.float32)),
+        *(np.zeros(rows, dtype=np.bool_), np.empty(rows, dtype=np.int32)),
+        *(np.zeros(features, dtype=np.float32), np.zeros(features, dtype=np.bool_)),
+        np.empty(features, dtype=np.int32),
+    )
+    found, weights = _solve_classifiers(*arguments)
+    classifiers = np.repeat(np.arange(first, last, dtype=np.int32), counts)
+    return found, classifiers, weights, biases
+
+
+@njit(cache=True, nogil=True)
+def _solve_classifiers(
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    c_indptr: np.ndarray,
+    c_indices: np.ndarray,
+    c_data: np.ndarray,
+    costs: np.ndarray,
+    made: np.ndarray,
+    factors: np.ndarray,
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_data: np.ndarray,
+    first: int,
+    last: int,
+    loss: int,
+    tolerance: float,
+    prune: float,
+    seed: int,
+    biases: np.ndarray,
+    counts: np.ndarray,
+    squares: np.ndarray,  # (rows,) ones: becomes the square of each row's length, with its bias
+    own: np.ndarray,  # (rows,): the costs of the classifier's rows
+    targets: np.ndarray,  # (rows,) zeros
+    dual: np.ndarray,  # (rows,) zeros
+    margins: np.ndarray,  # (rows,)
+    is_active: np.ndarray,  # (rows,) false
+    active: np.ndarray,  # (rows,)
+    w: np.ndarray,  # (features,) zeros
+    is_touched: np.ndarray,  # (features,) false
+    touched: np.ndarray,  # (features,)
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = len(squares)
     for row in range(rows):
         for p in range(x_indptr[row], x_indptr[row + 1]):
             squares[row] += x_data[p] * x_data[p]
-    own = costs.copy()
-    targets = np.zeros(rows, dtype=np.float32)
-    dual = np.zeros(rows, dtype=np.float32)
-    is_active = np.zeros(rows, dtype=np.bool_)
-    active = np.empty(rows, dtype=np.int32)
-    margins = np.empty(rows, dtype=np.float32)
-    w = np.zeros(features, dtype=np.float32)
-    is_touched = np.zeros(features, dtype=np.bool_)
-    touched = np.empty(features, dtype=np.int32)
-    biases = np.zeros(last - first, dtype=np.float32)
     out_features = np.empty(1024, dtype=np.int32)
-    out_classifiers = np.empty(1024, dtype=np.int32)
     out_weights = np.empty(1024, dtype=np.float32)
     # The active rows side by side: a sweep over rows that are far apart waits for memory.
     runs = np.empty(rows, dtype=np.int32)
@@ -247,7 +287,7 @@ def solve_classifiers(
     near_indptr = np.zeros(rows + 1, dtype=np.int64)
     near_indices = np.empty(1024, dtype=np.int32)
     near_data = np.empty(1024, dtype=np.float32)
-    filled = 0
+    filled = np.int64(0)
     for classifier in range(first, last):
         state = np.uint64(seed) ^ (np.uint64(classifier + 1) * GOLDEN)
         if len(factors):
@@ -325,16 +365,15 @@ def solve_classifiers(
                 break
         biases[classifier - first] = bias
         out_features = with_room(out_features, filled, filled + touches)
-        out_classifiers = with_room(out_classifiers, filled, filled + touches)
         out_weights = with_room(out_weights, filled, filled + touches)
         for i in range(touches):
             feature = touched[i]
             weight = w[feature]
             if abs(weight) >= prune:
                 out_features[filled] = feature
-                out_classifiers[filled] = classifier
                 out_weights[filled] = weight
                 filled += 1
+                counts[classifier - first] += 1
             w[feature] = 0
             is_touched[feature] = False
         for a in range(count):
@@ -342,4 +381,4 @@ def solve_classifiers(
             dual[a] = 0
         for p in range(t_indptr[classifier], t_indptr[classifier + 1]):
             targets[t_indices[p]] = 0
-    return out_features[:filled], out_classifiers[:filled], out_weights[:filled], biases
+    return out_features[:filled], out_weights[:filled]

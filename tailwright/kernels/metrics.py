@@ -7,8 +7,10 @@ result does not depend on the number of threads. Blocks of one row give each row
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
+from tailwright.kernels.blocks import run_rows
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.ranking import find_label
 
 ROWS_PER_BLOCK = 1024
@@ -26,7 +28,6 @@ NORMED_BEST_DCG = 8  # the largest possible sum of q y d, over the row's best su
 QUANTITIES = 9
 
 
-@njit(cache=True, parallel=True)
 def cut_rankings(
     top_ids: np.ndarray,  # (rows, width), -1 where there is no prediction
     skip_indptr: np.ndarray,  # (rows + 1,)
@@ -38,34 +39,49 @@ def cut_rankings(
 
     A label that a row ranks twice, at whatever rank, is written to `repeated`.
     """
-    rows, width = top_ids.shape
-    slots = 8
-    while slots < 2 * width:
-        slots *= 2
-    for block in prange((rows + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK):
+    slots = max(8, 1 << (2 * top_ids.shape[1] - 1).bit_length())
+
+    def cut_block(first: int, last: int) -> None:
         # A hash table of the labels seen in a row: at most half full, and emptied by going to the next row.
-        seen = np.empty(slots, dtype=np.int64)
-        seen_in = np.full(slots, -1, dtype=np.int64)
-        for row in range(block * ROWS_PER_BLOCK, min(rows, (block + 1) * ROWS_PER_BLOCK)):
-            skip_from, skip_to = skip_indptr[row], skip_indptr[row + 1]
-            kept = 0
-            for rank in range(width):
-                label = int(top_ids[row, rank])
-                if label < 0:
-                    continue
-                slot = (label * 0x9E3779B1 >> 16) & (slots - 1)
-                while seen_in[slot] == row:
-                    if seen[slot] == label:
-                        repeated[row] = label
-                        break
-                    slot = (slot + 1) & (slots - 1)
-                seen[slot], seen_in[slot] = label, row
-                if kept < cut.shape[1] and find_label(skip_indices, skip_from, skip_to, label) < 0:
-                    cut[row, kept] = label
-                    kept += 1
+        seen, seen_in = np.empty(slots, dtype=np.int64), np.full(slots, -1, dtype=np.int64)
+        _cut_rankings(top_ids, skip_indptr, skip_indices, cut, repeated, seen, seen_in, first, last)
+
+    run_rows(cut_block, len(top_ids), ROWS_PER_BLOCK)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
+def _cut_rankings(
+    top_ids: np.ndarray,
+    skip_indptr: np.ndarray,
+    skip_indices: np.ndarray,
+    cut: np.ndarray,
+    repeated: np.ndarray,
+    seen: np.ndarray,  # (slots,): a label
+    seen_in: np.ndarray,  # (slots,): the row that it was seen in
+    first: int,
+    last: int,
+) -> None:
+    last_slot = len(seen) - 1
+    for row in range(first, last):
+        skip_from, skip_to = skip_indptr[row], skip_indptr[row + 1]
+        kept = 0
+        for rank in range(top_ids.shape[1]):
+            label = int(top_ids[row, rank])
+            if label < 0:
+                continue
+            slot = (label * 0x9E3779B1 >> 16) & last_slot
+            while seen_in[slot] == row:
+                if seen[slot] == label:
+                    repeated[row] = label
+                    break
+                slot = (slot + 1) & last_slot
+            seen[slot], seen_in[slot] = label, row
+            if kept < cut.shape[1] and find_label(skip_indices, skip_from, skip_to, label) < 0:
+                cut[row, kept] = label
+                kept += 1
+
+
+@njit(cache=True, nogil=True)
 def zero_pairs(
     indptr: np.ndarray,  # (rows + 1,)
     indices: np.ndarray,  # sorted in each row
@@ -74,14 +90,14 @@ def zero_pairs(
     skip_indices: np.ndarray,  # sorted in each row
 ) -> None:
     """Set the value of every pair that is to be skipped to zero."""
-    for row in prange(len(indptr) - 1):
+    for row in range(len(indptr) - 1):
         for entry in range(skip_indptr[row], skip_indptr[row + 1]):
             place = find_label(indices, indptr[row], indptr[row + 1], skip_indices[entry])
             if place >= 0:
                 values[place] = 0.0
 
 
-@njit(cache=True)
+@helper
 def _insert_descending(best: np.ndarray, size: int, value: float) -> int:
     """Keep the largest values seen in `best[:size]`, in descending order; returns the new size."""
     if size < len(best):
@@ -96,7 +112,6 @@ def _insert_descending(best: np.ndarray, size: int, value: float) -> int:
     return size
 
 
-@njit(cache=True, parallel=True)
 def score_rankings(
     cut: np.ndarray,  # (rows, depth of the rankings), -1 after the last prediction
     indptr: np.ndarray,  # (rows + 1,)
@@ -111,16 +126,43 @@ def score_rankings(
     places: np.ndarray,  # (stored,), filled with -1: the rank of each true label in its row's ranking
 ) -> None:
     """Add up every quantity of every row for every k, in blocks of rows."""
+    depth, blocks = len(discounts), len(sums)
+
+    def score_blocks(first: int, last: int) -> None:
+        best, weighted_best = np.empty(depth), np.empty(depth)
+        _score_rankings(
+            *(cut, indptr, indices, values, weights, discounts, ends, rows_per_block),
+            *(sums, rows_with_truth, places, best, weighted_best, first, last),
+        )
+
+    run_rows(score_blocks, blocks, max(1, ROWS_PER_BLOCK // rows_per_block))
+
+
+@njit(cache=True, nogil=True)
+def _score_rankings(
+    cut: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    weights: np.ndarray,
+    discounts: np.ndarray,
+    ends: np.ndarray,
+    rows_per_block: int,
+    sums: np.ndarray,
+    rows_with_truth: np.ndarray,
+    places: np.ndarray,
+    best: np.ndarray,  # (depth,): the row's largest y
+    weighted_best: np.ndarray,  # (depth,): the row's largest q y
+    first: int,
+    last: int,
+) -> None:
     rows, width = cut.shape
     depth = len(discounts)
     weighted = len(weights) > 0
-    for block in prange(sums.shape[0]):
-        best = np.empty(depth)  # the row's largest y
-        weighted_best = np.empty(depth)  # the row's largest q y
+    for block in range(first, last):
         for row in range(block * rows_per_block, min(rows, (block + 1) * rows_per_block)):
             start, end = indptr[row], indptr[row + 1]
-            size = 0
-            weighted_size = 0
+            size = weighted_size = np.int64(0)
             whole = 0.0
             for entry in range(start, end):
                 value = values[entry]
@@ -169,7 +211,6 @@ def score_rankings(
                     k += 1
 
 
-@njit(cache=True)
 def count_by_label(
     cut: np.ndarray,  # (rows, depth of the rankings), -1 after the last prediction
     indices: np.ndarray,  # (stored,) the truth
@@ -180,29 +221,17 @@ def count_by_label(
     hits: np.ndarray,  # (labels, ks), filled with zeros: sum of y over those rows
     mass: np.ndarray,  # (labels,), filled with zeros: sum of y over all rows
 ) -> None:
-    """Count predictions, hits and truth of each label, for every k.
-
-    One thread: the counts of a label come from all rows, and sharing the work would cost more than it saves.
-    """
-    for row in range(cut.shape[0]):
-        k = 0
-        for rank in range(cut.shape[1]):
-            label = cut[row, rank]
-            if label < 0:
-                break
-            while k < len(ends) and ends[k] <= rank:
-                k += 1
-            predicted[label, k] += 1
-    for entry in range(len(indices)):
-        label = indices[entry]
-        mass[label] += values[entry]
-        rank = places[entry]
-        if rank >= 0:
-            k = 0
-            while ends[k] <= rank:
-                k += 1
-            hits[label, k] += values[entry]
-    for label in range(len(mass)):
-        for k in range(1, len(ends)):
-            predicted[label, k] += predicted[label, k - 1]
-            hits[label, k] += hits[label, k - 1]
+    """Count predictions, hits and truth of each label, for every k."""
+    labels, ks = predicted.shape
+    first_k = np.searchsorted(
+        ends, np.arange(ends[-1]), side="right"
+    )  # of each rank: the first k that has it
+    for rank in range(cut.shape[1]):
+        ranked = cut[:, rank]
+        predicted[:, first_k[rank]] += np.bincount(ranked[ranked >= 0], minlength=labels)
+    mass += np.bincount(indices, weights=values, minlength=labels)
+    found = places >= 0
+    pairs = indices[found] * np.int64(ks) + first_k[places[found]]
+    hits += np.bincount(pairs, weights=values[found], minlength=hits.size).reshape(hits.shape)
+    for counts in (predicted, hits):
+        np.cumsum(counts, axis=1, out=counts)

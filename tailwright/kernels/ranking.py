@@ -7,13 +7,17 @@ its k places. Better means a higher score, or the same score and a smaller label
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from tailwright.kernels.blocks import run_rows
+from tailwright.kernels.compiling import helper
 
 Score = float | np.floating
 _AT_ONCE = 64  # scores that are looked at together
+_FEWEST_ROWS = 64  # of a block: below this a thread costs more than it saves
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
     """The place of `label` in the sorted `indices[start:end]`, or -1."""
     low, high = start, end
@@ -26,13 +30,13 @@ def find_label(indices: np.ndarray, start: int, end: int, label: int) -> int:
     return low if low < end and indices[low] == label else -1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def better(score: Score, label: int, other_score: Score, other_label: int) -> bool:
     """The order of a ranking: higher scores first, equal scores by smaller label."""
     return bool(score > other_score) or (bool(score == other_score) and label < other_label)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def insert(labels: np.ndarray, scores: np.ndarray, filled: int, label: int, score: Score) -> int:
     """Put a label into a sorted list that keeps the best `len(labels)`; returns how many it holds now."""
     size = len(labels)
@@ -48,7 +52,7 @@ def insert(labels: np.ndarray, scores: np.ndarray, filled: int, label: int, scor
     return min(filled + 1, size)
 
 
-@njit(cache=True)
+@helper
 def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
     """Move the entry at the top of the heap down to its place."""
     place = 0
@@ -66,7 +70,7 @@ def _sift_down(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
         place = child
 
 
-@njit(cache=True)
+@helper
 def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: Score) -> int:
     """Put an entry on the heap, dropping the worst if the heap is full; returns the new size."""
     if size == len(labels):
@@ -85,7 +89,7 @@ def offer(labels: np.ndarray, scores: np.ndarray, size: int, label: int, score: 
     return size + 1
 
 
-@njit(cache=True)
+@helper
 def best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
     """Turn the heap into a ranking, best first."""
     for last in range(size - 1, 0, -1):
@@ -94,7 +98,6 @@ def best_first(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
         _sift_down(labels, scores, last)
 
 
-@njit(cache=True, parallel=True)
 def top_k(
     indptr: np.ndarray,  # (rows + 1,)
     indices: np.ndarray,  # (stored,); or empty: then a row stores every label, in order
@@ -106,8 +109,25 @@ def top_k(
     has_nan: np.ndarray,  # (rows,) bool, filled with False
 ) -> None:
     """Rank the stored entries of each row into `labels` and `scores`, best first."""
-    for row in prange(labels.shape[0]):
-        size, start = 0, indptr[row]
+    arrays = indptr, indices, data, skip_indptr, skip_indices, labels, scores, has_nan
+    run_rows(lambda first, last: _top_k(*arrays, first, last), len(labels), _FEWEST_ROWS)
+
+
+@njit(cache=True, nogil=True)
+def _top_k(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    skip_indptr: np.ndarray,
+    skip_indices: np.ndarray,
+    labels: np.ndarray,
+    scores: np.ndarray,
+    has_nan: np.ndarray,
+    first: int,
+    last: int,
+) -> None:
+    for row in range(first, last):
+        size, start = np.int64(0), indptr[row]
         entries = data[start : indptr[row + 1]]
         for place in range(len(entries)):
             score = entries[place]
@@ -124,7 +144,6 @@ def top_k(
         best_first(labels[row], scores[row], size)
 
 
-@njit(cache=True, parallel=True)
 def keep_best(
     block: np.ndarray,  # (rows, block)
     start: int,
@@ -133,7 +152,21 @@ def keep_best(
     has_nan: np.ndarray,  # (rows,) bool, filled with False
 ) -> None:
     """Take the scores of labels start, start + 1, ... into heaps of the k best, after all labels before."""
-    for row in prange(len(block)):
+    arrays = block, start, labels, scores, has_nan
+    run_rows(lambda first, last: _keep_best(*arrays, first, last), len(block), _FEWEST_ROWS)
+
+
+@njit(cache=True, nogil=True)
+def _keep_best(
+    block: np.ndarray,
+    start: int,
+    labels: np.ndarray,
+    scores: np.ndarray,
+    has_nan: np.ndarray,
+    first_row: int,
+    last_row: int,
+) -> None:
+    for row in range(first_row, last_row):
         size = min(start, labels.shape[1])
         for first in range(0, block.shape[1], _AT_ONCE):
             some = block[row, first : first + _AT_ONCE]
@@ -152,8 +185,8 @@ def keep_best(
                     size = offer(labels[row], scores[row], size, label, score)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def rank_kept(labels: np.ndarray, scores: np.ndarray, size: int) -> None:
     """Turn heaps of `size` labels into rankings, best first."""
-    for row in prange(len(labels)):
+    for row in range(len(labels)):
         best_first(labels[row], scores[row], size)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.words import MULTIBYTE, decode, key_of, slot_of
+from tailwright.kernels.word_tables import key_of, slot_of
+from tailwright.kernels.words import MULTIBYTE, decode
 
 OTHER, LETTER, MARK, JOINER, SPACE = 0, 1, 2, 3, 4
 

@@ -1,4 +1,4 @@
-"""Bags of words and word pieces with TF-IDF weights: made from texts, put side by side, joined.
+"""Bags of words and word pieces with TF-IDF weights: made from words, joined.
 
 Row i has the words `ids[offsets[i]:offsets[i + 1]]`; a negative id is an unknown word and is skipped. Kernels
 over rows first..last-1 are serial and release the GIL: each thread runs them over its own rows.
@@ -11,63 +11,103 @@ import math
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.words import longest_row
+from tailwright.kernels.compiling import helper
 
 
-@njit(cache=True, nogil=True)
 def weigh_rows(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, idf: np.ndarray, sublinear: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """TF-IDF of rows first..last-1: (columns int32, weights float32, the end of each row in these).
-
-    Weights are computed in float64 and rounded once.
-    """
-    room = offsets[last] - offsets[first]
-    columns = np.empty(room, np.int32)
-    weights = np.empty(room, np.float32)
+    """TF-IDF of rows first..last-1: (columns int32, weights float32, the end of each row in these)."""
+    room = int(offsets[last] - offsets[first])
+    columns, weights = np.empty(room, np.int32), np.empty(room, np.float32)
     ends = np.empty(last - first, np.int64)
-    exact = np.empty(longest_row(offsets, first, last), np.float64)
-    used = 0
-    for row in range(first, last):
-        stop = used
-        for at in range(offsets[row], offsets[row + 1]):
-            if ids[at] >= 0:
-                columns[stop] = ids[at]
-                stop += 1
-        sort_ids(columns[used:stop])
-        start, at, squares = used, used, 0.0
-        while at < stop:
-            word, begin = columns[at], at
-            while at < stop and columns[at] == word:
-                at += 1
-            count = float(at - begin)
-            weight = (1.0 + math.log(count) if sublinear else count) * idf[word]
-            columns[used] = word  # never ahead of `at`: the row shrinks in place
-            exact[used - start] = weight
-            squares += weight * weight
-            used += 1
-        norm = math.sqrt(squares)
-        for at in range(start, used):
-            weights[at] = exact[at - start] / norm
-        ends[row - first] = used
+    longest = int(np.diff(offsets[first : last + 1]).max(initial=0))
+    scratch = np.empty(longest, np.int32), np.empty(longest, np.float64)
+    used = _weigh_rows(ids, offsets, first, idf, sublinear, *scratch, columns, weights, ends)
     return columns[:used], weights[:used], ends
 
 
 @njit(cache=True, nogil=True)
+def _weigh_rows(
+    ids: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    idf: np.ndarray,
+    sublinear: bool,
+    row_ids: np.ndarray,  # scratch, as long as the longest row
+    exact: np.ndarray,  # scratch, as long as the longest row
+    columns: np.ndarray,
+    weights: np.ndarray,
+    ends: np.ndarray,
+) -> np.int64:
+    used = np.int64(0)  # a literal 0 is compiled for itself
+    for row in range(len(ends)):
+        start, count = offsets[first + row], offsets[first + row + 1] - offsets[first + row]
+        for i in range(count):
+            row_ids[i] = ids[start + i]
+        used = weigh_row(
+            *(row_ids, count, idf, sublinear, np.int64(0), np.float32(1), exact, columns, weights, used)
+        )
+        ends[row] = used
+    return used
+
+
+@helper
+def weigh_row(
+    ids: np.ndarray,  # its first `count` are those of the row; reordered
+    count: int,
+    idf: np.ndarray,
+    sublinear: bool,
+    shift: int,
+    scale: np.float32,
+    exact: np.ndarray,  # (count,) float64: scratch
+    columns: np.ndarray,
+    weights: np.ndarray,
+    used: int,
+) -> int:
+    """Write the row's columns, shifted by `shift`, and `scale` times its weights behind the `used` ones.
+
+    Returns how many are used then. Weights are computed in float64 and rounded once.
+    """
+    known = 0
+    for i in range(count):
+        if ids[i] >= 0:
+            ids[known] = ids[i]
+            known += 1
+    sort_ids(ids[:known])
+    distinct, at, squares = 0, 0, 0.0
+    while at < known:
+        word, begin = ids[at], at
+        while at < known and ids[at] == word:
+            at += 1
+        occurrences = float(at - begin)
+        weight = (1.0 + math.log(occurrences) if sublinear else occurrences) * idf[word]
+        columns[used + distinct] = word + shift
+        exact[distinct] = weight
+        squares += weight * weight
+        distinct += 1
+    norm = math.sqrt(squares)
+    for i in range(distinct):
+        weights[used + i] = np.float32(exact[i] / norm) * scale
+    return used + distinct
+
+
+@helper
 def sort_ids(row: np.ndarray) -> None:
-    """Sort in place; for titles of a dozen words, as most rows are, the general sort is slower."""
-    if len(row) > 32:
-        row.sort()
-        return
-    for i in range(1, len(row)):
-        word, at = row[i], i
-        while at > 0 and row[at - 1] > word:
-            row[at] = row[at - 1]
-            at -= 1
-        row[at] = word
+    """Sort in place, by Shell's method: most rows are short, and `sort` takes a second to compile."""
+    gap = 1
+    while 9 * gap < len(row):
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(row)):
+            word, at = row[i], i
+            while at >= gap and row[at - gap] > word:
+                row[at] = row[at - gap]
+                at -= gap
+            row[at] = word
+        gap //= 3
 
 
-@njit(cache=True, nogil=True)
 def pieces_of_rows(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, piece_ends: np.ndarray, pieces: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -76,50 +116,23 @@ def pieces_of_rows(
     Row i has the words `ids[offsets[i]:offsets[i + 1]]`, word w the pieces
     `pieces[piece_ends[w]:piece_ends[w + 1]]`; negative pieces are kept.
     """
-    starts = np.zeros(last - first + 1, np.int64)
-    for row in range(first, last):
-        count = 0
-        for at in range(offsets[row], offsets[row + 1]):
-            count += piece_ends[ids[at] + 1] - piece_ends[ids[at]]
-        starts[row - first + 1] = starts[row - first] + count
-    row_pieces = np.empty(starts[-1], np.int32)
-    place = 0
-    for at in range(offsets[first], offsets[last]):
-        for p in range(piece_ends[ids[at]], piece_ends[ids[at] + 1]):
-            row_pieces[place] = pieces[p]
-            place += 1
-    return row_pieces, starts
+    bounds = offsets[first : last + 1]
+    words = ids[bounds[0] : bounds[-1]]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(piece_ends)[words])])  # of words
+    row_pieces = np.empty(ends[-1], np.int32)
+    _copy_pieces(words, piece_ends, pieces, row_pieces)
+    return row_pieces, ends[bounds - bounds[0]]
 
 
 @njit(cache=True, nogil=True)
-def put_side_by_side(
-    left_indptr: np.ndarray,
-    left_indices: np.ndarray,
-    left_data: np.ndarray,
-    first: int,
-    right_indices: np.ndarray,
-    right_data: np.ndarray,
-    right_ends: np.ndarray,
-    shift: int,
-    scale: np.float32,
-    indices: np.ndarray,
-    data: np.ndarray,
-    ends: np.ndarray,
+def _copy_pieces(
+    words: np.ndarray, piece_ends: np.ndarray, pieces: np.ndarray, row_pieces: np.ndarray
 ) -> None:
-    """Fill a block of a CSR matrix: rows of the left matrix from `first` on, and `scale` times the right one.
-
-    Columns of the right matrix are shifted by `shift`.
-    """
-    at, done = 0, 0
-    for row in range(len(right_ends)):
-        for p in range(left_indptr[first + row], left_indptr[first + row + 1]):
-            indices[at], data[at] = left_indices[p], left_data[p]
-            at += 1
-        for p in range(done, right_ends[row]):
-            indices[at], data[at] = right_indices[p] + shift, right_data[p] * scale
-            at += 1
-        done = right_ends[row]
-        ends[row] = at
+    place = 0
+    for i in range(len(words)):
+        for p in range(piece_ends[words[i]], piece_ends[words[i] + 1]):
+            row_pieces[place] = pieces[p]
+            place += 1
 
 
 @njit(cache=True)

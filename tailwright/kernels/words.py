@@ -3,17 +3,7 @@
 All kernels are serial and release the GIL: each thread runs one over its own rows. Texts have Arrow's layout:
 `values` are the bytes of all rows, row i is `values[offsets[i]:offsets[i + 1]]`.
 
-A table of words is four arrays, with open addressing and linear probing:
-
-| name | holds |
-|---|---|
-| `slots` int32 (a power of two,) | the number of the word in this slot, or -1 |
-| `keys` uint64 (words,) | the key of each word: its bytes if there are up to eight, else a hash of them |
-| `bounds` int64 (words + 1,) | word w is `content[bounds[w]:bounds[w + 1]]` |
-| `content` uint8 | the lower-cased bytes of all words |
-
-Words are equal if their bytes are: colliding keys cost time, but never merge two words. Most words have up to
-eight bytes; these are determined by length and key.
+Tables of words are those of `kernels.word_tables`.
 """
 
 from __future__ import annotations
@@ -21,13 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
+from tailwright.kernels.word_tables import BYTE, NO_BYTES, SPREAD, TOP_BYTE, slot_of, spread, with_room
+
 MULTIBYTE = 255  # in the table of bytes: not ASCII, look the code point up
 CODE_POINTS = 0x110000
-
-# An odd number near 2**64 / golden ratio: its products spread over the upper bits.
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_BYTE, _TOP_BYTE, _HALF = np.uint64(8), np.uint64(56), np.uint64(32)
-_NO_BYTES = np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -46,7 +34,7 @@ def mark_context_letters(
     return marked
 
 
-@njit(cache=True, nogil=True)
+@helper
 def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
     """(code point, bytes) of the multi-byte character at `at`; (0, 1) if it is cut off or not UTF-8."""
     lead = np.int64(values[at])
@@ -61,7 +49,7 @@ def decode(values: np.ndarray, at: int, stop: int) -> tuple[np.int64, int]:
     return point, width
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
     """Byte i of a code point that takes `width` bytes in UTF-8."""
     bits = point >> (6 * (width - 1 - i))
@@ -70,7 +58,7 @@ def _byte_of(point: np.int64, width: int, i: int) -> np.uint8:
     return np.uint8(bits) if width == 1 else np.uint8((0xF00 >> width) & 0xFF | bits)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def scan_row(
     values: np.ndarray,
     at: int,
@@ -88,7 +76,7 @@ def scan_row(
     """
     words, begin, end = 0, 0, 0
     ends[0] = 0
-    last_eight, before = _NO_BYTES, _NO_BYTES  # of the word so far: its last bytes, a hash of the others
+    last_eight, before = NO_BYTES, NO_BYTES  # of the word so far: its last bytes, a hash of the others
     while at < stop:
         low = lowered_bytes[values[at]]
         at += 1
@@ -101,19 +89,19 @@ def scan_row(
                 low = _byte_of(letter, width, i)
                 letters[end] = low
                 end += 1
-                before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-                last_eight = (last_eight << _BYTE) | np.uint64(low)
+                before = (before ^ (last_eight >> TOP_BYTE)) * SPREAD
+                last_eight = (last_eight << BYTE) | np.uint64(low)
             low = _byte_of(letter, width, width - 1)  # 0 if this is no letter
         if low != 0:
             letters[end] = low
             end += 1
-            before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-            last_eight = (last_eight << _BYTE) | np.uint64(low)
+            before = (before ^ (last_eight >> TOP_BYTE)) * SPREAD
+            last_eight = (last_eight << BYTE) | np.uint64(low)
         elif end > begin:
             keys[words] = last_eight ^ before
             words += 1
             ends[words] = begin = end
-            last_eight, before = _NO_BYTES, _NO_BYTES
+            last_eight, before = NO_BYTES, NO_BYTES
     if end > begin:
         keys[words] = last_eight ^ before
         words += 1
@@ -121,78 +109,6 @@ def scan_row(
     return words
 
 
-@njit(cache=True, nogil=True)
-def key_of(content: np.ndarray, start: int, end: int) -> np.uint64:
-    """The key that `scan_row` gives the word `content[start:end]`."""
-    last_eight, before = _NO_BYTES, _NO_BYTES
-    for at in range(start, end):
-        before = (before ^ (last_eight >> _TOP_BYTE)) * _SPREAD
-        last_eight = (last_eight << _BYTE) | np.uint64(content[at])
-    return last_eight ^ before
-
-
-@njit(cache=True, nogil=True)
-def _home(key: np.uint64, mask: int) -> np.int64:
-    """Where the search for a key starts."""
-    return np.int64((key * _SPREAD) >> _HALF) & mask
-
-
-@njit(cache=True, nogil=True)
-def slot_of(
-    slots: np.ndarray,
-    keys: np.ndarray,
-    bounds: np.ndarray,
-    content: np.ndarray,
-    word: np.ndarray,
-    start: int,
-    end: int,
-    key: np.uint64,
-) -> np.int64:
-    """The slot of the word `word[start:end]`, or the free one where it belongs."""
-    mask, length = len(slots) - 1, end - start
-    slot = _home(key, mask)
-    while True:
-        known = slots[slot]
-        if known < 0:
-            return slot
-        if keys[known] == key:
-            begin = bounds[known]
-            if bounds[known + 1] - begin == length:
-                same = True
-                if length > 8:
-                    for i in range(length):
-                        if content[begin + i] != word[start + i]:
-                            same = False
-                            break
-                if same:
-                    return slot
-        slot = (slot + 1) & mask
-
-
-@njit(cache=True, nogil=True)
-def with_room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
-    """The array itself, or a larger copy of its first `used` entries with room for `needed`."""
-    if needed <= len(array):
-        return array
-    larger = np.empty(max(needed, 2 * len(array)), array.dtype)
-    larger[:used] = array[:used]
-    return larger
-
-
-@njit(cache=True, nogil=True)
-def _spread(keys: np.ndarray, words: int, size: int) -> np.ndarray:
-    """Slots of `words` distinct words in a new table of `size` slots."""
-    slots = np.full(size, -1, np.int32)
-    mask = size - 1
-    for word in range(words):
-        slot = _home(keys[word], mask)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = word
-    return slots
-
-
-@njit(cache=True, nogil=True)
 def learn_words(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -205,19 +121,36 @@ def learn_words(
 
     Returns (ids of all words in text order, the end of each row in these, keys, bounds, content).
     """
-    ids = np.empty(256, np.int32)
-    row_ends = np.empty(last - first, np.int64)
-    slots = np.full(1024, -1, np.int32)
+    ids, row_ends = _id_buffers(offsets, first, last)
+    letters = lowered_bytes, lowered_points, *row_buffers(offsets, first, last)
+    total, keys, bounds, content = _learn_words(values, offsets, first, last, *letters, ids, row_ends)
+    return ids[:total], row_ends, keys, bounds, content
+
+
+@njit(cache=True, nogil=True)
+def _learn_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    row_keys: np.ndarray,
+    ids: np.ndarray,
+    row_ends: np.ndarray,
+) -> tuple[np.int64, np.ndarray, np.ndarray, np.ndarray]:
     keys = np.empty(512, np.uint64)
-    bounds = np.zeros(513, np.int64)
+    bounds = np.empty(513, np.int64)
     content = np.empty(4096, np.uint8)
-    letters, ends, row_keys = row_buffers(offsets, first, last)
-    total, words = 0, 0
+    total = words = np.int64(0)
+    slots = spread(keys, words, np.int64(1024))
+    bounds[0] = 0
     for row in range(first, last):
         count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, total, total + count)
         for i in range(count):
             start, end, key = ends[i], ends[i + 1], row_keys[i]
             slot = slot_of(slots, keys, bounds, content, letters, start, end, key)
@@ -226,21 +159,22 @@ def learn_words(
                 number = slots[slot] = words
                 at = bounds[words]
                 content = with_room(content, at, at + end - start)
-                content[at : at + end - start] = letters[start:end]
+                for letter in range(end - start):
+                    content[at + letter] = letters[start + letter]
                 keys[words] = key
                 words += 1
                 bounds[words] = at + end - start
                 if words == len(keys):
                     keys = with_room(keys, words, 2 * words)
                     bounds = with_room(bounds, words + 1, 2 * words + 1)
-                    slots = _spread(keys, words, 4 * words)
+                    slots = spread(keys, words, 4 * words)
             ids[total] = number
             total += 1
         row_ends[row - first] = total
-    return ids[:total], row_ends, keys[:words], bounds[: words + 1], content
+    return total, keys[:words], bounds[: words + 1], content
 
 
-@njit(cache=True, nogil=True)
+@helper
 def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
     """The length of the longest of the rows first..last-1."""
     longest = 0
@@ -249,67 +183,19 @@ def longest_row(offsets: np.ndarray, first: int, last: int) -> int:
     return longest
 
 
-@njit(cache=True, nogil=True)
 def row_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(letters, ends, keys) with room for the results of `scan_row` on any of the rows."""
-    longest = longest_row(offsets, first, last)
+    longest = int(np.diff(offsets[first : last + 1]).max(initial=0))
     most = longest // 2 + 1
     return np.empty(2 * longest, np.uint8), np.empty(most + 1, np.int64), np.empty(most, np.uint64)
 
 
-@njit(cache=True, nogil=True)
-def merge_words(
-    keys: np.ndarray,
-    bounds: np.ndarray,
-    content: np.ndarray,
-    new_keys: np.ndarray,
-    new_bounds: np.ndarray,
-    new_content: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Add the words of another list: (keys, bounds, content of all, number of each word of that list)."""
-    words, added = len(keys), len(new_keys)
-    size = 2
-    while size < 2 * (words + added):
-        size *= 2
-    slots = _spread(keys, words, size)
-    keys = with_room(keys, words, words + added)
-    bounds = with_room(bounds, words + 1, words + added + 1)
-    content = with_room(content, bounds[words], bounds[words] + new_bounds[added])
-    numbers = np.empty(added, np.int32)
-    for new in range(added):
-        start, end, key = new_bounds[new], new_bounds[new + 1], new_keys[new]
-        slot = slot_of(slots, keys, bounds, content, new_content, start, end, key)
-        if slots[slot] < 0:
-            at = bounds[words]
-            content[at : at + end - start] = new_content[start:end]
-            slots[slot] = words
-            keys[words] = key
-            words += 1
-            bounds[words] = at + end - start
-        numbers[new] = slots[slot]
-    return keys[:words], bounds[: words + 1], content, numbers
+def _id_buffers(offsets: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """(ids, ends of rows) with room for all words of rows; memory costs nothing until it is written to."""
+    most = int(offsets[last] - offsets[first] + last - first) // 2
+    return np.empty(most, np.int32), np.empty(last - first, np.int64)
 
 
-@njit(cache=True, nogil=True)
-def index_words(bounds: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """The table of the given words: (slots, keys, the first repeated word or -1)."""
-    words = len(bounds) - 1
-    keys = np.empty(words, np.uint64)
-    size = 2
-    while size < 2 * words:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    for word in range(words):
-        key = key_of(content, bounds[word], bounds[word + 1])
-        slot = slot_of(slots, keys, bounds, content, content, bounds[word], bounds[word + 1], key)
-        if slots[slot] >= 0:
-            return slots, keys, word
-        slots[slot] = word
-        keys[word] = key
-    return slots, keys, -1
-
-
-@njit(cache=True, nogil=True)
 def look_up_words(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -326,32 +212,64 @@ def look_up_words(
 
     Returns (ids of all words in text order, the end of each row in these).
     """
-    ids = np.empty(256, np.int32)
-    row_ends = np.empty(last - first, np.int64)
-    letters, ends, row_keys = row_buffers(offsets, first, last)
+    ids, row_ends = _id_buffers(offsets, first, last)
+    letters = lowered_bytes, lowered_points, *row_buffers(offsets, first, last)
+    table = slots, keys, bounds, content
+    total = _look_up_words(values, offsets, first, last, *letters, *table, ids, row_ends)
+    return ids[:total], row_ends
+
+
+@njit(cache=True, nogil=True)
+def _look_up_words(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    lowered_bytes: np.ndarray,
+    lowered_points: np.ndarray,
+    letters: np.ndarray,
+    ends: np.ndarray,
+    row_keys: np.ndarray,
+    slots: np.ndarray,
+    keys: np.ndarray,
+    bounds: np.ndarray,
+    content: np.ndarray,
+    ids: np.ndarray,
+    row_ends: np.ndarray,
+) -> int:
     total = 0
     for row in range(first, last):
         count = scan_row(
             values, offsets[row], offsets[row + 1], lowered_bytes, lowered_points, letters, ends, row_keys
         )
-        ids = with_room(ids, total, total + count)
         for i in range(count):
             ids[total] = slots[
                 slot_of(slots, keys, bounds, content, letters, ends[i], ends[i + 1], row_keys[i])
             ]
             total += 1
         row_ends[row - first] = total
-    return ids[:total], row_ends
+    return total
 
 
-@njit(cache=True, nogil=True)
 def count_words(
     ids: np.ndarray, offsets: np.ndarray, first: int, last: int, words: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """In rows first..last-1: (rows with each word, occurrences of each word), both (words,) int64."""
-    documents = np.zeros(words, np.int64)
-    occurrences = np.zeros(words, np.int64)
-    seen = np.full(words, -1, np.int64)  # the last row with the word
+    documents, occurrences = np.zeros(words, np.int64), np.zeros(words, np.int64)
+    _count(ids, offsets, first, last, documents, occurrences, np.full(words, -1, np.int64))
+    return documents, occurrences
+
+
+@njit(cache=True, nogil=True)
+def _count(
+    ids: np.ndarray,
+    offsets: np.ndarray,
+    first: int,
+    last: int,
+    documents: np.ndarray,  # (words,), zeros
+    occurrences: np.ndarray,  # (words,), zeros
+    seen: np.ndarray,  # (words,), -1: the last row with the word
+) -> None:
     for row in range(first, last):
         for at in range(offsets[row], offsets[row + 1]):
             word = ids[at]
@@ -360,4 +278,3 @@ def count_words(
                 if seen[word] != row:
                     seen[word] = row
                     documents[word] += 1
-    return documents, occurrences

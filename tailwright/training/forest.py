@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import CsrArrays, csr_arrays
-from tailwright.data.text.blocks import run_blocks
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.beam import beam_search
+from tailwright.kernels.blocks import run_blocks
 from tailwright.labels.tree import LabelTree
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.training.one_versus_rest import NodeWeights

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pyarrow as pa
 
 from tailwright.errors import InputError
@@ -64,11 +63,15 @@ class MemoryNeed:
 
 def resident_mb() -> float:
     """The memory that this process holds now."""
+    import psutil  # heavy, and no answer needs it
+
     return float(psutil.Process().memory_info().rss / MB)
 
 
 def free_mb() -> float:
     """The memory that this process may still take: the machine's, its control group's, its own limit's."""
+    import psutil  # heavy, and no answer needs it
+
     available = float(psutil.virtual_memory().available)
     return max(
         0.0, min(available, *_left_in_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")), _left()) / MB
@@ -80,6 +83,8 @@ def _left() -> float:
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft == resource.RLIM_INFINITY:
         return math.inf
+    import psutil  # heavy, and no answer needs it
+
     return float(soft - psutil.Process().memory_info().vms)
 
 

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwright.data.text.words import _letters, split_words, text_buffers
+from tailwright.kernels.word_tables import index_words, merge_words
 from tailwright.kernels.words import (
     count_words,
-    index_words,
     learn_words,
     look_up_words,
     mark_context_letters,
-    merge_words,
 )
 
 

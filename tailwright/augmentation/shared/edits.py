@@ -15,9 +15,10 @@ from tailwright.augmentation.shared.sources import SourceSettings, drawn_rows, r
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset, arrow_strings, text_buffers
 from tailwright.data.synonyms import no_synonyms, wordnet_arrays, wordnet_digest
-from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets
 from tailwright.data.text.stop_words import ENGLISH, PLAIN
 from tailwright.data.text.words import character_classes
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.edits import DELETE, INSERT, SWAP, SYNONYMS, Names, Stops, edit_rows
 from tailwright.kernels.edits_original import edit_rows_original
 from tailwright.kernels.spans import mark_words

@@ -1,18 +1,14 @@
-"""Rows cut into blocks of equal work, a kernel run over them in threads, and its results joined."""
+"""Rows cut into blocks of equal work for `kernels.blocks`, and the results of blocks joined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TypeVar
 
 import numba
 import numpy as np
 
 from tailwright.data.pairs import CsrArrays
-
-Result = TypeVar("Result")
 
 # Below this, a thread costs more than it saves: 64 KB of text takes less than a millisecond.
 SMALLEST_BLOCK = 1 << 16
@@ -34,14 +30,6 @@ def row_blocks(offsets: np.ndarray, threads: int | None = None) -> list[tuple[in
     shares = offsets[0] + work * np.arange(1, blocks) // blocks
     cuts = [0, *np.searchsorted(offsets, shares).tolist(), rows]
     return [(first, last) for first, last in pairwise(cuts) if first < last]
-
-
-def run_blocks(kernel: Callable[[int, int], Result], blocks: Sequence[tuple[int, int]]) -> list[Result]:
-    """`kernel(first, last)` of each block, in order; in threads if there are several blocks."""
-    if len(blocks) == 1:
-        return [kernel(*blocks[0])]
-    with ThreadPoolExecutor(len(blocks)) as pool:
-        return list(pool.map(lambda block: kernel(*block), blocks))
 
 
 def joined(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.pairs import CsrArrays
-from tailwright.data.text.blocks import joined_rows, row_blocks, run_blocks
+from tailwright.data.text.blocks import joined_rows, row_blocks
 from tailwright.data.text.words import Texts, Tokens, WordTable, readable, tokenise, word_counts
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.text_rows import weigh_words
 from tailwright.kernels.tfidf import weigh_rows
 from tailwright.settings import Settings, setting
@@ -176,6 +176,8 @@ def with_inserted(
     known: pa.LargeStringArray, more: pa.LargeStringArray
 ) -> tuple[pa.LargeStringArray, np.ndarray]:
     """Sorted strings with those of `more` that are new, and the places of the known ones, (known,) int64."""
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     new = more.filter(pc.invert(pc.is_in(more, value_set=known)))
     both = pa.concat_arrays([known, new])
     order = pc.sort_indices(both).to_numpy()

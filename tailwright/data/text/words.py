@@ -19,20 +19,19 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tailwright.data.dataset import arrow_strings, frozen, text_buffers
-from tailwright.data.text.blocks import joined, row_blocks, row_offsets, run_blocks
+from tailwright.data.text.blocks import joined, row_blocks, row_offsets
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.spans import JOINER, LETTER, MARK, OTHER, SPACE, count_spaced_words
+from tailwright.kernels.word_tables import index_words, merge_words
 from tailwright.kernels.words import (
     CODE_POINTS,
     MULTIBYTE,
     count_words,
-    index_words,
     learn_words,
     look_up_words,
     mark_context_letters,
-    merge_words,
 )
 
 Texts: TypeAlias = Sequence[str] | pa.LargeStringArray
@@ -94,7 +93,8 @@ class WordTable:
 
     def __init__(self, vocabulary: Texts) -> None:
         self.vocabulary = arrow_strings(vocabulary)
-        self.bounds, self.content = text_buffers(self.vocabulary)
+        # Copies, which are writeable like the words of a text: one type for the kernels.
+        self.bounds, self.content = (array.copy() for array in text_buffers(self.vocabulary))
         self.slots, self.keys, twice = index_words(self.bounds, self.content)
         if twice >= 0:
             raise ValueError(f"the vocabulary has {self.vocabulary[twice].as_py()!r} twice")
@@ -179,6 +179,8 @@ def _lower_in_context(texts: pa.LargeStringArray, threads: int | None) -> pa.Lar
     )
     if not any(marked):
         return texts
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     mask = pa.array(held)
     lowered = [text.lower() for text in texts.filter(mask).to_pylist()]
     return pc.replace_with_mask(texts, mask, pa.array(lowered, type=pa.large_string()))
@@ -196,6 +198,8 @@ def _learn(offsets: np.ndarray, values: np.ndarray, blocks: Sequence[tuple[int, 
     unsorted = pa.LargeStringArray.from_buffers(
         len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(content[: bounds[-1]])
     )
+    import pyarrow.compute as pc  # heavy, and no answer needs it
+
     order = pc.array_sort_indices(unsorted)  # by bytes, which in UTF-8 means by code point
     place = np.empty(len(order), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
