@@ -26,8 +26,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from tailwright.data.text.blocks import run_blocks
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.clustered import nearest_in_clusters
 from tailwright.kernels.rounded import round_points
 from tailwright.labels.vectors import unit_rows

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import CsrArrays, csr_arrays
-from tailwright.data.text.blocks import run_blocks
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.matching import nearest_columns
 
 # Below this, starting a thread costs more than it saves.

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from tailwright.data.text.blocks import run_blocks
 from tailwright.kernels.adam import adam_rows
+from tailwright.kernels.blocks import run_blocks
 from tailwright.kernels.rounded_adam import adam_rounded_rows
 
 BETAS = (0.9, 0.999)
