@@ -101,16 +101,22 @@ def nearest_columns(
 
 @njit(cache=True, nogil=True)
 def _order_words(words: np.ndarray, p_indptr: np.ndarray, order: np.ndarray) -> None:
-    """order[:len(words)] = the places of the words, by rising number of postings."""
+    """order[:len(words)] = the places of the words, by rising number of postings: a Shell sort."""
     for i in range(len(words)):
-        postings, at = p_indptr[words[i] + 1] - p_indptr[words[i]], i
-        while at > 0:
-            before = words[order[at - 1]]
-            if p_indptr[before + 1] - p_indptr[before] <= postings:
-                break
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = i
+        order[i] = i
+    gap = len(words) // 2
+    while gap:
+        for i in range(gap, len(words)):
+            place, at = order[i], i
+            postings = p_indptr[words[place] + 1] - p_indptr[words[place]]
+            while at >= gap:
+                before = words[order[at - gap]]
+                if p_indptr[before + 1] - p_indptr[before] <= postings:
+                    break
+                order[at] = order[at - gap]
+                at -= gap
+            order[at] = place
+        gap //= 2
 
 
 @njit(cache=True, nogil=True)
