@@ -20,14 +20,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 
 from tailwright.evaluation.ranking import TopK
-from tailwright.kernels.blocks import run_blocks
+from tailwright.kernels.blocks import run_rows
 from tailwright.kernels.clustered import nearest_in_clusters
 from tailwright.kernels.rounded import round_points
 from tailwright.labels.vectors import unit_rows
@@ -38,7 +36,7 @@ CLUSTERS = 2.5  # times the square root of the points: 510 of 41,673
 SHARE, POINTS_FOR_EACH = 0.05, 40  # of the clusters that are searched; of points for each that is wanted
 ITERATIONS, POINTS_A_CLUSTER = 5, 64  # of k-means, and of its sample
 POINTS_A_BLOCK = 8192
-FEWEST_ROWS = 8  # below this, starting a thread costs more than it saves
+FEWEST_ROWS = 4  # of a thread: with fewer, it costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +89,7 @@ class ClusteredPoints:
             arguments: tuple[Any, ...] = (queries, named, *self._arrays, first, last, ids, scores)
             nearest_in_clusters(*arguments)
 
-        threads = numba.get_num_threads() if len(queries) >= FEWEST_ROWS else 1
-        run_blocks(search, list(pairwise(len(queries) * block // threads for block in range(threads + 1))))
+        run_rows(search, len(queries), FEWEST_ROWS)
         return TopK(ids, scores)
 
     @cached_property

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 from scipy import sparse
 
 from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.evaluation.ranking import TopK
-from tailwright.kernels.blocks import run_blocks
+from tailwright.kernels.blocks import run_rows
 from tailwright.kernels.matching import nearest_columns
 
-# Below this, starting a thread costs more than it saves.
-FEWEST_ROWS = 8
+FEWEST_ROWS = 4  # of a thread: with fewer, it costs more than it saves
 
 
 class InvertedIndex:
@@ -49,8 +46,7 @@ class InvertedIndex:
             arguments: tuple[Any, ...] = (*rows, *self._arrays, first, last, ids, scores)
             nearest_columns(*arguments)
 
-        threads = numba.get_num_threads() if count >= FEWEST_ROWS else 1
-        run_blocks(search, list(pairwise(count * block // threads for block in range(threads + 1))))
+        run_rows(search, count, FEWEST_ROWS)
         return TopK(ids, scores)
 
     @cached_property

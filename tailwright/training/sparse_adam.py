@@ -7,11 +7,10 @@ without its search for equal rows.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from tailwright.kernels.adam import adam_rows
-from tailwright.kernels.blocks import run_blocks
+from tailwright.kernels.blocks import run_rows
 from tailwright.kernels.rounded_adam import adam_rounded_rows
 
 BETAS = (0.9, 0.999)
@@ -65,7 +64,7 @@ class RoundedRowAdam(RowSparseAdam):
         rate *= corrected(self.steps)
         arrays = (self.table, self.mean, self.root, self.units, rows, gradient)
         how = (scale, *BETAS, rate, self.epsilon)
-        run_blocks(lambda *block: adam_rounded_rows(*arrays, *how, *block), _blocks(len(rows)))
+        run_rows(lambda *block: adam_rounded_rows(*arrays, *how, *block), len(rows), FEWEST_ROWS)
 
     def state(self) -> dict[str, np.ndarray]:
         steps = np.array([self.steps])
@@ -80,9 +79,3 @@ class RoundedRowAdam(RowSparseAdam):
 def corrected(steps: int) -> float:
     """The factor on the rate that makes up for moments that started at zero."""
     return float((1 - BETAS[1] ** steps) ** 0.5 / (1 - BETAS[0] ** steps))
-
-
-def _blocks(rows: int) -> list[tuple[int, int]]:
-    """(first, last) of a block of rows for each thread; of few rows, one."""
-    threads = max(1, min(numba.get_num_threads(), rows // FEWEST_ROWS))
-    return [(rows * block // threads, rows * (block + 1) // threads) for block in range(threads)]
