@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.ranking import best_first, better, find_label, offer
 from tailwright.kernels.tfidf import sort_ids
 
@@ -92,7 +93,7 @@ def best_candidates(
             size = 0
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _distinct(labels: np.ndarray) -> int:
     """Sort in place and move the distinct labels to the front; returns how many there are."""
     sort_ids(labels)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.ranking import best_first, better, find_label, offer
 from tailwright.kernels.rounded import dot, round_query, rounded_dot
 
@@ -73,7 +74,7 @@ def nearest_in_clusters(
         best_first(ids[row], scores[row], size)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _keep(
     point: int, query: np.ndarray, points: np.ndarray, ids: np.ndarray, scores: np.ndarray, size: int
 ) -> int:

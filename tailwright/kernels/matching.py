@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import helper
 from tailwright.kernels.ranking import best_first, better, offer
 
 # What the order of a sum in float32 may change in it, for each number and each unit of |q| |column|.
@@ -99,7 +100,7 @@ def nearest_columns(
         slots[:] = -1
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _order_words(words: np.ndarray, p_indptr: np.ndarray, order: np.ndarray) -> None:
     """order[:len(words)] = the places of the words, by rising number of postings: a Shell sort."""
     for i in range(len(words)):
@@ -119,7 +120,7 @@ def _order_words(words: np.ndarray, p_indptr: np.ndarray, order: np.ndarray) -> 
         gap //= 2
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _bound_rest(
     words: np.ndarray,
     weights: np.ndarray,
@@ -142,7 +143,7 @@ def _bound_rest(
         rest[i] = min(total, math.sqrt(squares) * longest) + slack
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _slots_for(words: int) -> tuple[np.ndarray, np.ndarray]:
     """A table for the words of a query and their weights, at most a quarter full: -1 is no word."""
     size = 4
@@ -151,7 +152,7 @@ def _slots_for(words: int) -> tuple[np.ndarray, np.ndarray]:
     return np.full(size, -1, np.int32), np.empty(size, np.float32)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _slot(word: int, slots: np.ndarray) -> np.int64:
     """Where a word is in the table, or where it would be put."""
     mask = len(slots) - 1
@@ -161,14 +162,14 @@ def _slot(word: int, slots: np.ndarray) -> np.int64:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _put_words(words: np.ndarray, weights: np.ndarray, slots: np.ndarray, slot_weights: np.ndarray) -> None:
     for i in range(len(words)):
         slot = _slot(words[i], slots)
         slots[slot], slot_weights[slot] = words[i], weights[i]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _find_largest(sums: np.ndarray, largest_sums: np.ndarray) -> None:
     """largest_sums[g] = the largest sum of group g: columns g, g + groups, g + 2 groups, ...
 
@@ -183,7 +184,7 @@ def _find_largest(sums: np.ndarray, largest_sums: np.ndarray) -> None:
             largest_bits[g] = max(largest_bits[g], some[g])
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _best_groups(largest_sums: np.ndarray, best: np.ndarray, best_sums: np.ndarray) -> int:
     """Fill `best` with the groups of the largest sums, the smallest of these first; returns how many."""
     size = 0
@@ -193,7 +194,7 @@ def _best_groups(largest_sums: np.ndarray, best: np.ndarray, best_sums: np.ndarr
     return size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _smallest_product(
     sums: np.ndarray, groups: int, best: np.ndarray, best_sums: np.ndarray, columns: Columns
 ) -> np.float32:
@@ -207,7 +208,7 @@ def _smallest_product(
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _rank_products(
     sums: np.ndarray,
     largest_sums: np.ndarray,
@@ -231,7 +232,7 @@ def _rank_products(
     best_first(ids, scores, size)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _product(column: int, columns: Columns) -> np.float32:
     """The product of a column with the query in the table, summed by rising word."""
     c_indptr, c_words, c_weights, slots, slot_weights = columns

@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
+from tailwright.kernels.compiling import HELPER, helper
 from tailwright.kernels.ranking import best_first, better, offer
 
 LEVELS = 127  # of a rounded number, on either side of 0
@@ -49,7 +50,7 @@ def round_points(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return rounded, steps, errors, lengths
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(**HELPER, fastmath={"reassoc", "contract"})
 def dot(query: np.ndarray, point: np.ndarray) -> np.float32:
     """The product of two vectors in float32."""
     total = np.float32(0)
@@ -58,7 +59,7 @@ def dot(query: np.ndarray, point: np.ndarray) -> np.float32:
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
     """The product of two rounded vectors, in their steps."""
     total = np.int32(0)
@@ -67,7 +68,7 @@ def rounded_dot(query: np.ndarray, point: np.ndarray) -> np.int32:
     return total
 
 
-@njit(cache=True, nogil=True)
+@helper
 def round_query(query: np.ndarray, rounded: np.ndarray) -> tuple[np.float32, np.float32, np.float32]:
     """Fill `rounded` (width,) int16; returns its step, and the factors of |v - v'| and |v'| in the bounds."""
     width = len(query)
@@ -87,7 +88,7 @@ def round_query(query: np.ndarray, rounded: np.ndarray) -> tuple[np.float32, np.
     return np.float32(step), np.float32(of_error), np.float32(of_length)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def _kth_largest(
     values: np.ndarray, most: np.ndarray, best: np.ndarray, best_values: np.ndarray
 ) -> np.float32:
