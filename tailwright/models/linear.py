@@ -96,6 +96,7 @@ class Linear(Model):
 
         def tree_of(number: int) -> Forest:
             tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
+            give_back()  # centroids, above all those of the root
             return self._tree(number, tree, train, matrix, seed)
 
         self.forest = self._forest(tree_of, settings.trees, len(corpus.labels), work)
@@ -221,12 +222,11 @@ class Linear(Model):
 def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
     """What is still to come once the labels' `vectors` and the `matrix` of the rows are known.
 
-    A tree has about one and a half weights for each word of a label's rows while it is solved: three trees
-    over the 11 million of wikispeedia-links added 0.5 GB, of which 0.1 GB are saved. The rows are there in
-    random order, by word, and those that a classifier looks at side by side. Clusters come before that: the
-    root's have a number for each word and cluster.
+    For each word of a label's rows a tree has one to three weights, and it is there twice when its nodes are
+    put together. The rows are there in random order, by word, and those that a classifier looks at side by
+    side. Clusters come before that: the root's have a number for each word and cluster.
     """
-    classifiers, rows = settings.trees * 1.5 * 8 * vectors.nnz, 3.0 * 8 * matrix.nnz
+    classifiers, rows = (settings.trees + 1) * 24.0 * vectors.nnz, 3.0 * 8 * matrix.nnz
     clusters = 8.0 * vectors.nnz + 4.0 * matrix.shape[1] * settings.branching * (settings.depth > 1)
     left = max(0.0, clusters - classifiers - rows)
     return MemoryNeed({"clusters": left, "rows": rows, "classifiers": classifiers})

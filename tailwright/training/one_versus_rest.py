@@ -173,7 +173,8 @@ def _solve_root(
         block = range(first, min(first + CHILDREN_A_BLOCK, children))
         of_block = solver.solve(rows.features, columns, weights, targets, block)
         advance(len(block))
-        return of_block
+        # Copied, because the solver's arrays have room for all features, which would wait for the last block.
+        return tuple(array.copy() for array in of_block)
 
     blocks = pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK))
     features, classifiers, solved, biases = map(np.concatenate, zip(*blocks, strict=True))
