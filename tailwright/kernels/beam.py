@@ -12,7 +12,6 @@ import math
 import numpy as np
 from numba import njit
 
-from tailwright.kernels.compiling import helper
 from tailwright.kernels.linear import SQUARED_HINGE
 from tailwright.kernels.ranking import insert
 
@@ -20,7 +19,7 @@ from tailwright.kernels.ranking import insert
 LOWEST = -80.0
 
 
-@helper
+@njit(cache=True, nogil=True)
 def log_activation(margin: float, loss: int) -> float:
     """The logarithm of a classifier's activation, a number in (0, 1]."""
     if loss == SQUARED_HINGE:
@@ -29,7 +28,7 @@ def log_activation(margin: float, loss: int) -> float:
     return -math.log1p(math.exp(-margin)) if margin > -30 else margin
 
 
-@helper
+@njit(cache=True, nogil=True)
 def node_margins(
     node: int,
     words: np.ndarray,
