@@ -11,7 +11,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Collection
-from functools import cached_property
+from functools import cache
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -66,11 +66,10 @@ class Registry(Generic[Method]):
         wanted = f"{name.replace('-', '')}settings"  # AstecSettings of astec
         return next(kind for title, kind in vars(folder).items() if title.lower() == wanted)
 
-    @cached_property
-    def _modules(self) -> set[str]:
+    @property
+    def _modules(self) -> frozenset[str]:
         """The files and folders that hold a method."""
-        package = importlib.import_module(self.package)
-        return {m.name for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_"} - self.apart
+        return _modules_in(*importlib.import_module(self.package).__path__) - self.apart
 
     def _folder(self, name: str) -> ModuleType | None:
         """The folder of `name`, whose `__init__` has its card and settings; None for a method in a file."""
@@ -79,6 +78,12 @@ class Registry(Generic[Method]):
             return None
         module = importlib.import_module(f"{self.package}.{file}")
         return module if hasattr(module, "CARD") else None
+
+
+@cache
+def _modules_in(*folders: str) -> frozenset[str]:
+    """Files and folders of code that are not private; folders are listed once."""
+    return frozenset(module.name for module in pkgutil.iter_modules(folders) if module.name[0] != "_")
 
 
 def unknown(kind: str, name: str, names: list[str]) -> str:

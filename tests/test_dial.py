@@ -269,7 +269,7 @@ def test_an_older_run_json_without_both_still_loads(tmp_path):
 def test_a_fusion_is_judged_by_the_rows_that_it_held_out():
     corpus = tiny_corpus()
     model = models.get("linear+twin")
-    settings = {"held_out": 0.5, "fewest": 20, "linear.trees": 1, "twin.epochs": 1, "twin.width": 8}
+    settings = {"held_out": 0.5, "fewest": 20, "folds": 1, "twin.epochs": 1, "twin.width": 8}
     run = tw.train(corpus, "linear+twin", settings=settings)
     assert model.card.scores == "probability"
     assert run.calibration == Calibration()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -53,8 +54,9 @@ def write(generator: Generator, texts: tuple[str, ...] | list[str], **changes: o
 
 
 def shard_files(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """The finished ones; what is being written has the same name, in a hidden folder."""
-    finished = [path for path in folder.rglob("*.json") if not path.parent.name.startswith(".")]
+    """The finished ones; what is being written has the same name, in a hidden folder that may vanish."""
+    found = (names for names in os.walk(folder) if not Path(names[0]).name.startswith("."))
+    finished = [Path(place, name) for place, _, names in found for name in names if name.endswith(".json")]
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in finished}
 
 

@@ -99,7 +99,10 @@ def part_settings(name: str) -> type[Settings]:
     fields = [("label_rows_below", int, label_rows)]
     if hasattr(own, "trees"):
         few = setting(
-            1, "trees at least, where training rows are few (`few_rows`) and short", least=1, most=1000
+            1,
+            "trees where rows are few (`few_rows`) and short, unless `trees` is set",
+            least=1,
+            most=1000,
         )
         fields.append(("few_trees", int, few))
     return make_dataclass(

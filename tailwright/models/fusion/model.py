@@ -20,7 +20,7 @@ from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.candidates import best_candidates
 from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import HeldOut, LaterRows, Model, models
-from tailwright.models.fusion import card_of, parts_of, settings_of
+from tailwright.models.fusion import INSIDE, card_of, parts_of, settings_of
 from tailwright.models.fusion.combination import (
     CandidateFeatures,
     Combination,
@@ -221,9 +221,9 @@ class Fusion(Model):
 
     def _new_part(self, name: str) -> Model:
         """A part before it learns. Its code is imported now, so that an earlier part works without torch."""
-        settings = getattr(self.settings, name)
-        if self._few_trees and hasattr(settings, "few_trees"):
-            settings = replace(settings, trees=max(settings.trees, settings.few_trees))
+        settings, inside = getattr(self.settings, name), INSIDE.get(name, {})
+        if self._few_trees and "few_trees" in inside and settings.trees == inside["trees"]:  # nobody set it
+            settings = replace(settings, trees=settings.few_trees)
         return models.get(self.names[name])(settings)
 
     @property
