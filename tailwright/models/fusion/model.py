@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from tailwright.data.corpus import Corpus, LabelSpace
 from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of, text_buffers
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
+from tailwright.kernels.blocks import run_rows
 from tailwright.kernels.candidates import best_candidates
 from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import HeldOut, LaterRows, Model, models
@@ -28,17 +29,18 @@ from tailwright.models.fusion.combination import (
     plain_combination,
 )
 from tailwright.models.fusion.learning import JudgedRows, learnt_combination, unseen_log_odds
-from tailwright.models.fusion.mentions import Mentions
+from tailwright.models.fusion.mentions import Mentions, MentionsOf
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
 from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
 from tailwright.training.memory import give_back
+from tailwright.training.threads import blas_threads
 from tailwright.training.workplace import Workplace
 
 FitPart: TypeAlias = Callable[[str, Model, Workplace], None]  # fits the part of that name
 
-ROWS_A_BLOCK = 4096
+ROWS_A_BLOCK, ROWS_A_GROUP = 4096, 256  # that parts are asked about; whose candidates are looked at
 LABEL_ROWS = "gandalf"  # what rows of label texts are made by; if a corpus has them, a part gets no others
 # Letters x labels of the training rows below which a tree of `linear` takes seconds. Three trees in place of
 # one add 0.2 to 0.4 points of P@1 and PSP@5 on held-out rows (docs/results/default.md).
@@ -236,17 +238,39 @@ class Fusion(Model):
     def predict_besides(
         self, texts: pa.LargeStringArray | Sequence[str], k: int, excluded: sparse.csr_array | None
     ) -> TopK:
-        rows, named = arrow_strings(texts), self.settings.candidates
+        rows = arrow_strings(texts)
         blocks = [TopK(np.empty((0, k), np.int32), np.empty((0, k), np.float32))]
         for start in range(0, len(rows), ROWS_A_BLOCK):
             barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
             block = rows.slice(start, ROWS_A_BLOCK)
-            tops = self._asked(block, max(named, k), barred)
-            best = [TopK(top.ids[:, :named], top.scores[:, :named]) for top in tops]
-            candidates = candidates_of(best, self._log_odds, self.counts, self.mentions.within(block))
-            log_odds = self.combination.log_odds(candidates.features)
-            blocks.append(_filled(_best(candidates, log_odds, k), tops))
+            tops = self._asked(block, max(self.settings.candidates, k), barred)
+            blocks.append(_filled(self._fused(block, tops, k), tops))
         return TopK.concat(blocks)
+
+    def _fused(self, texts: pa.LargeStringArray, tops: Sequence[TopK], k: int) -> TopK:
+        """The k best candidates of each text, of which the parts have named `tops`."""
+        named, mentions_of = self.settings.candidates, self.mentions.within(texts)
+        ids = np.empty((len(texts), k), dtype=np.int32)
+        scores = np.empty((len(texts), k), dtype=np.float32)
+
+        def fuse(first: int, last: int) -> None:
+            # In groups that fit into the cache, the same for any number of threads.
+            for start in range(first * ROWS_A_GROUP, min(last * ROWS_A_GROUP, len(texts)), ROWS_A_GROUP):
+                group = slice(start, start + ROWS_A_GROUP)
+                best = [TopK(top.ids[group, :named], top.scores[group, :named]) for top in tops]
+                candidates = candidates_of(
+                    best, self._log_odds, self.counts, partial(_further, mentions_of, start)
+                )
+                top = _best(candidates, self.combination.log_odds(candidates.features), k)
+                ids[group], scores[group] = top.ids, top.scores
+
+        groups = -(-len(texts) // ROWS_A_GROUP)
+        if groups == 1:
+            fuse(0, 1)
+        else:
+            with blas_threads(1):
+                run_rows(fuse, groups, 1)
+        return TopK(ids, scores)
 
     def knows(self, texts: pa.LargeStringArray | Sequence[str]) -> np.ndarray:
         rows = arrow_strings(texts)
@@ -371,6 +395,11 @@ def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
     """(rows,) bool: augmented rows whose source is held out; in training they would give its labels away."""
     sourced = np.array([has_sources(method) for method in train.origin.methods])[train.origin.codes]
     return sourced & np.isin(train.origin.rows, train.origin.rows[held])
+
+
+def _further(mentions_of: MentionsOf, start: int, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mentions of texts that are numbered from `start` on."""
+    return mentions_of(rows + start, labels)
 
 
 def _best(candidates: CandidateFeatures, log_odds: np.ndarray, k: int) -> TopK:
