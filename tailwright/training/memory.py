@@ -7,7 +7,6 @@ name the largest. Callers must not add up items that are never alive at the same
 from __future__ import annotations
 
 import ctypes
-import gc
 import math
 import resource
 from collections.abc import Mapping
@@ -134,8 +133,10 @@ def _number_of(path: Path, name: str) -> float | None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system; Arrow would keep it, and glibc, above all with several threads."""
-    gc.collect()
+    """Return freed memory to the system; Arrow would keep it, and glibc, above all with several threads.
+
+    Cycles are not looked for: in a process with many objects that takes longer than a short fit.
+    """
     pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -213,6 +214,7 @@ class Fusion(Model):
             with writing(finished, kind="part", overwrite=True) as folder:
                 part.save(folder)
             del part
+            gc.collect()
             give_back()
         return open_folder(finished, kind="part")
 
