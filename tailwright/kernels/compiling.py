@@ -27,7 +27,7 @@ class _FirstCompilation(event.Listener):
     def on_start(self, event: event.Event) -> None:
         if not self.said:
             self.said = True
-            progress.note("compiling kernels for this machine, once: about 15 s")
+            progress.note("compiling kernels for this machine, once: about 20 s")
 
     def on_end(self, event: event.Event) -> None:
         pass
