@@ -40,14 +40,14 @@ FEWEST_ROWS = 4  # of a thread: with fewer, it costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class PointClusters:
     """Clusters of points by direction: `owners[p]` is that of point p."""
 
     centroids: np.ndarray  # (clusters, width) float32, of unit length
     owners: np.ndarray  # (points,) int32
 
     @staticmethod
-    def of(points: np.ndarray, seed: int) -> Clusters:
+    def of(points: np.ndarray, seed: int) -> PointClusters:
         """Spherical k-means on a sample of the points (points, width)."""
         count = int(CLUSTERS * len(points) ** 0.5)
         draw = stream(seed, "clusters of points")
@@ -59,17 +59,17 @@ class Clusters:
             np.add.at(sums, owners, sample)
             filled = np.bincount(owners, minlength=count)[:, None] > 0
             centroids = np.where(filled, unit_rows(sums), centroids)
-        return Clusters(centroids, _nearest(points, centroids))
+        return PointClusters(centroids, _nearest(points, centroids))
 
-    def with_points(self, points: np.ndarray) -> Clusters:
+    def with_points(self, points: np.ndarray) -> PointClusters:
         """The same with more points, each in the nearest cluster."""
-        return Clusters(self.centroids, np.concatenate([self.owners, _nearest(points, self.centroids)]))
+        return PointClusters(self.centroids, np.concatenate([self.owners, _nearest(points, self.centroids)]))
 
 
 class ClusteredPoints:
     """Points (points, width) float32 in clusters."""
 
-    def __init__(self, points: np.ndarray, clusters: Clusters) -> None:
+    def __init__(self, points: np.ndarray, clusters: PointClusters) -> None:
         self.points, self.clusters = points, clusters
 
     def reaches(self, k: int) -> bool:

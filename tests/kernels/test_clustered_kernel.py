@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailwright.heads import clustered_points
-from tailwright.heads.clustered_points import ClusteredPoints, Clusters
+from tailwright.heads.clustered_points import ClusteredPoints, PointClusters
 from tailwright.heads.nearest import exact_top_k
 from tailwright.kernels.clustered import nearest_in_clusters
 from tailwright.labels.vectors import unit_rows
@@ -34,7 +34,7 @@ def plainly(queries, named, clusters, points, probes, k):
 @pytest.mark.parametrize("probes", [1, 3, 20])
 def test_the_kernel_equals_the_plain_form(k: int, probes: int) -> None:
     points, queries = vectors(1, 400, 24), vectors(2, 30, 24)
-    clusters = Clusters(points[:20], (points @ points[:20].T).argmax(axis=1).astype(np.int32))
+    clusters = PointClusters(points[:20], (points @ points[:20].T).argmax(axis=1).astype(np.int32))
     named = np.random.default_rng(3).integers(-1, 400, (30, 9)).astype(np.int32)
     named[:, 4] = named[:, 3]  # two may name the same
     arrays = ClusteredPoints(points, clusters)._arrays[:-1]
@@ -48,13 +48,15 @@ def test_the_kernel_equals_the_plain_form(k: int, probes: int) -> None:
 def test_all_clusters_give_the_exact_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustered_points, "SHARE", 1.0)
     points, queries = vectors(4, 500, 16), vectors(5, 20, 16)
-    found = ClusteredPoints(points, Clusters.of(points, 0)).top_k(queries, 9, np.empty((20, 0), np.int32))
+    found = ClusteredPoints(points, PointClusters.of(points, 0)).top_k(
+        queries, 9, np.empty((20, 0), np.int32)
+    )
     np.testing.assert_array_equal(found.ids, exact_top_k(queries, points, 9).ids)
 
 
 def test_a_named_point_far_from_the_near_clusters_is_found() -> None:
     points = vectors(6, 500, 16)
-    search = ClusteredPoints(points, Clusters.of(points, 0))
+    search = ClusteredPoints(points, PointClusters.of(points, 0))
     far = np.array([[int((points @ points[0]).argmin())]], dtype=np.int32)
     assert far[0, 0] not in search.top_k(points[:1], 100, np.full((1, 1), -1, np.int32)).ids
     assert far[0, 0] in search.top_k(points[:1], 100, far).ids
@@ -62,7 +64,7 @@ def test_a_named_point_far_from_the_near_clusters_is_found() -> None:
 
 def test_every_point_is_in_the_nearest_cluster_also_one_that_came_later() -> None:
     points, more = vectors(7, 900, 8), vectors(8, 50, 8)
-    grown = Clusters.of(points, 0).with_points(more)
+    grown = PointClusters.of(points, 0).with_points(more)
     nearest = (np.concatenate([points, more]) @ grown.centroids.T).argmax(axis=1)
     np.testing.assert_array_equal(grown.owners, nearest)
     assert len(grown.centroids) == int(clustered_points.CLUSTERS * 30)

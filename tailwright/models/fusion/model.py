@@ -19,12 +19,10 @@ from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of, te
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.blocks import run_rows
-from tailwright.kernels.candidates import best_candidates
 from tailwright.labels import PROPENSITY_PRESETS
 from tailwright.models import HeldOut, LaterRows, Model, models
 from tailwright.models.fusion import INSIDE, card_of, parts_of, settings_of
 from tailwright.models.fusion.combination import (
-    CandidateFeatures,
     Combination,
     candidates_of,
     plain_combination,
@@ -32,6 +30,7 @@ from tailwright.models.fusion.combination import (
 from tailwright.models.fusion.learning import JudgedRows, learnt_combination, unseen_log_odds
 from tailwright.models.fusion.mentions import Mentions, MentionsOf
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
+from tailwright.models.fusion.ranking import best_of, filled
 from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
@@ -49,7 +48,6 @@ CHEAP_TREES = 30_000_000
 # Where fewer parts name labels, another looks at all: with those of linear alone, twin lost a third of a
 # point of PSP@5 on held-out rows of winapi-seealso.
 FEWEST_NAMING = 2
-BELOW_ONE = np.nextafter(np.float32(1), np.float32(0))  # nothing is certain
 
 
 class Fusion(Model):
@@ -170,7 +168,7 @@ class Fusion(Model):
             how: dict[str, Any] = {"hidden": settings.hidden, "emphasis": emphasis, "seed": seed}
             self.combination = learnt_combination(candidates, held_out, **how)
             log_odds = unseen_log_odds(candidates, held_out, **how)
-            top = _best(candidates, log_odds, settings.candidates * len(self.parts))
+            top = best_of(candidates, log_odds, settings.candidates * len(self.parts))
             self.held_out = HeldOut(held_out, top, judged.counts, judged.learnt_rows)
 
     def _held_out(
@@ -246,7 +244,7 @@ class Fusion(Model):
             barred = None if excluded is None else excluded[start : start + ROWS_A_BLOCK]
             block = rows.slice(start, ROWS_A_BLOCK)
             tops = self._asked(block, max(self.settings.candidates, k), barred)
-            blocks.append(_filled(self._fused(block, tops, k), tops))
+            blocks.append(filled(self._fused(block, tops, k), tops))
         return TopK.concat(blocks)
 
     def _fused(self, texts: pa.LargeStringArray, tops: Sequence[TopK], k: int) -> TopK:
@@ -263,7 +261,7 @@ class Fusion(Model):
                 candidates = candidates_of(
                     best, self._log_odds, self.counts, partial(_further, mentions_of, start)
                 )
-                top = _best(candidates, self.combination.log_odds(candidates.features), k)
+                top = best_of(candidates, self.combination.log_odds(candidates.features), k)
                 ids[group], scores[group] = top.ids, top.scores
 
         groups = -(-len(texts) // ROWS_A_GROUP)
@@ -402,27 +400,3 @@ def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
 def _further(mentions_of: MentionsOf, start: int, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The mentions of texts that are numbered from `start` on."""
     return mentions_of(rows + start, labels)
-
-
-def _best(candidates: CandidateFeatures, log_odds: np.ndarray, k: int) -> TopK:
-    """The k most probable candidates of each text."""
-    shape = (candidates.texts, k)
-    ids, best = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-    best_candidates(candidates.rows, candidates.labels, log_odds, ids, best)
-    probabilities = 1 / (1 + np.exp(-np.clip(best, -60, 60)))
-    return TopK(ids, np.where(ids >= 0, np.minimum(probabilities, BELOW_ONE), -np.inf))
-
-
-def _filled(fused: TopK, tops: Sequence[TopK]) -> TopK:
-    """Rows with fewer than k candidates get what the parts name beyond, in the order of their places."""
-    for row in np.flatnonzero((fused.ids < 0).any(axis=1)):
-        ids, scores = fused.ids[row], fused.scores[row]
-        have = int((ids >= 0).sum())
-        named = np.stack([top.ids[row] for top in tops], axis=1).ravel()  # first places first
-        ranked = set(ids[:have].tolist())
-        spare = [label for label in dict.fromkeys(named[named >= 0].tolist()) if label not in ranked]
-        more = spare[: len(ids) - have]
-        ids[have : have + len(more)] = more
-        least = scores[have - 1] if have else 1.0
-        scores[have : have + len(more)] = least / np.arange(2, len(more) + 2)
-    return fused

@@ -16,7 +16,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.encoders.bags import Bags, joined, share_words
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
-from tailwright.heads.clustered_points import FEWEST_POINTS, ClusteredPoints, Clusters
+from tailwright.heads.clustered_points import FEWEST_POINTS, ClusteredPoints, PointClusters
 from tailwright.heads.nearest import RoundedPoints
 from tailwright.models.twin import TwinSettings
 from tailwright.models.twin.sides import Side, lengths_of, raw_vectors, unit_vectors
@@ -48,7 +48,7 @@ class TwinVectors:
     labels: np.ndarray  # (labels, width) float32, of unit length
     scale: float
     label_side: LabelSide | None = None
-    clusters: Clusters | None = None  # of the label vectors
+    clusters: PointClusters | None = None  # of the label vectors
 
     @property
     def known_label_side(self) -> LabelSide:
@@ -81,7 +81,7 @@ class TwinVectors:
     def clustered(self, seed: int) -> TwinVectors:
         """The same with clusters of the label vectors, if these are many."""
         many = len(self.labels) >= FEWEST_POINTS
-        return replace(self, clusters=Clusters.of(self.labels, seed) if many else None)
+        return replace(self, clusters=PointClusters.of(self.labels, seed) if many else None)
 
     def of_texts(self, bags: Bags) -> np.ndarray:
         """(texts, width) of unit length, or zero for a text without a known word."""
@@ -145,7 +145,7 @@ class TwinVectors:
         return TwinVectors(**vectors, scale=scale, label_side=side, clusters=clusters)
 
 
-def _clusters(folder: FolderReader, labels: int, width: int) -> Clusters:
+def _clusters(folder: FolderReader, labels: int, width: int) -> PointClusters:
     """The clusters of the labels; DamagedFolderError if a label is in none of them."""
     centroids = folder.array("centroids", dtype=np.float32, shape=(None, width))
     owners = folder.array("owners", dtype=np.int32, shape=(labels,))
@@ -153,7 +153,7 @@ def _clusters(folder: FolderReader, labels: int, width: int) -> Clusters:
         problem = f"clusters {owners.min()}..{owners.max()} of labels"
         expected = f"numbers below {len(centroids)}"
         raise DamagedFolderError(problem, expected=expected, path=folder.path / "owners.npy")
-    return Clusters(centroids, owners)
+    return PointClusters(centroids, owners)
 
 
 def _finite(folder: FolderReader, name: str, shapes: Mapping[str, tuple[int, ...]]) -> Arrays:
