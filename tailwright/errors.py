@@ -13,6 +13,7 @@ EXTRA_OF = {
     "huggingface_hub": "hub",
     "tensorboardX": "tensorboard",
     "mlflow": "mlflow",
+    "ray": "ray",
     "httptools": "serve",
     "prometheus_client": "serve",
     "starlette": "serve",

@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tailwright"
 FLOORS = [
     ("cli",),
     ("serving",),
+    ("cluster",),
     ("checks",),
     ("study",),
     ("sklearn",),

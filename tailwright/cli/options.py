@@ -52,6 +52,25 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, max=1024, help="How many threads to use.", show_default="all cores"),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="ray|ray://HOST:PORT",
+        help="Work on a Ray cluster: one that is started on this machine, or one that is there.",
+        show_default="this process",
+    ),
+]
+OnWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=100_000,
+        help="With --on: how many workers, of --threads threads each (default 1).",
+        show_default="as many as the cluster has cores for",
+    ),
+]
 FilterRows = Annotated[
     bool,
     typer.Option("--filter", help="Keep the best of the new rows: `filter` behind the other methods."),
