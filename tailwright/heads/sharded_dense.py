@@ -67,8 +67,8 @@ class ShardedDenseHead(DenseHead):
             of_states, *of_tables = torch.autograd.grad(loss, [states, *learnt])
             of_states = of_states.contiguous()  # as messages are
             for parameter, gradient in zip(learnt, of_tables, strict=True):
-                added = gradient * scale
-                parameter.grad = added if parameter.grad is None else parameter.grad.add_(added)
+                gradient.mul_(scale)
+                parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
         else:
             of_states = torch.zeros_like(states)
         self.together.add(of_states)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,15 +25,19 @@ from tailwright.cluster.team_training import (
     train_together,
     trains_together,
 )
+from tailwright.data import Corpus
 from tailwright.errors import InputError
 from tailwright.training.weights import weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray's own use of itself
 
 
+def events_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
 def losses(folder: Path) -> list[float]:
-    events = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return [event["loss"] for event in events if event["event"] == "epoch"]
+    return [event["loss"] for event in events_of(folder) if event["event"] == "epoch"]
 
 
 def alone(folder: Path) -> tw.Run:
@@ -115,16 +120,24 @@ def test_two_workers_have_the_loss_curve_of_one_process(cluster, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_the_steps_since_the_last_checkpoint(cluster, tmp_path):
-    mark = tmp_path / "mark"
-    corpus, out = tiny_corpus(ROWS), tmp_path / "killed"
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_killed_worker_costs_the_steps_since_the_last_checkpoint(cluster, tmp_path, sharded):
+    """With labels that are shared out as well, which are all in the checkpoint."""
+    train, valid = tiny_corpus(ROWS + 20).train.split(20 / (ROWS + 20))
+    corpus = Corpus(train, tiny_corpus().labels, valid=valid)
+    assert len(train) == ROWS
+    mark, out, settings = tmp_path / "mark", tmp_path / "killed", {**SETTINGS, "sharded": sharded}
     found = train_together(
-        cluster, corpus, "xml-cnn", settings=SETTINGS, out=out, callbacks=[KilledOnce(mark)]
+        cluster, corpus, "xml-cnn", settings=settings, out=out, callbacks=[KilledOnce(mark)]
     )
     assert mark.exists()
-    assert_same(found, alone(tmp_path / "one"))
-    events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    wanted = tw.train(corpus, "xml-cnn", settings={**SETTINGS, "micro_batch": 8}, out=tmp_path / "one")
+    assert_same(found, wanted)
+    events, of_one = events_of(out), events_of(tmp_path / "one")
     assert [(event["epoch"], event["batch"]) for event in events if event["event"] == "resume"] == [(1, 4)]
+    qualities = [event["valid"] for event in events if event["event"] == "epoch"]
+    # The first epoch ended twice: it was killed when it had.
+    assert qualities[1:] == [event["valid"] for event in of_one if event["event"] == "epoch"]
 
 
 @pytest.mark.slow

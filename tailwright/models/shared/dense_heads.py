@@ -41,8 +41,8 @@ def whole_head(head: Any, folder: Path | None) -> Any:
         return head
     team = head.together
     assert isinstance(team, Team)
-    tables: list[np.ndarray] = [
-        whole_table(parameter.detach().cpu().numpy(), head.shard, team, folder)
-        for parameter in (head.weight, head.bias)
-    ]
-    return DenseHead.of(*tables).to(head.weight.device)
+    tables: dict[str, np.ndarray] = {
+        name: whole_table(parameter.detach().cpu().numpy(), head.shard, team, folder)
+        for name, parameter in head.named_parameters()
+    }
+    return DenseHead.of(tables["weight"], tables["bias"]).to(next(head.parameters()).device)
