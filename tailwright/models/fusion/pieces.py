@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from tailwright.data.corpus import Corpus
 from tailwright.models import models
 from tailwright.settings import settings_from
 from tailwright.store.sending import folder_as_bytes, write_bytes_as_folder
-from tailwright.training.devices import Device
 from tailwright.training.executor import Executor, elsewhere
 from tailwright.training.workplace import LOG, Workplace
+
+if TYPE_CHECKING:
+    from tailwright.training.devices import Device
 
 KIND, FINISHED = "part", "finished"
 
