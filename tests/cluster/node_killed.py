@@ -54,7 +54,7 @@ def main(out: Path) -> None:
             settings = {"trees": 3, "cluster_size": 2, "branching": 3}
             with executing_on(executor):
                 tw.train(tiny_corpus(), "linear", settings=settings, seed=3, out=out)
-        print(executor.later)
+        print(f"later: {executor.later}")
     finally:
         ray.shutdown()
         nodes.shutdown()
