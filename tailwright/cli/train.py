@@ -104,8 +104,10 @@ def train(
     the same weights as an undisturbed training.
 
     Several processes or GPUs share the batches of one training under
-    `torchrun --nproc-per-node 2 -m tailwright train ...`; only the first prints and writes. The workers of a
-    Ray cluster do so under `--on`.
+    `torchrun --nproc-per-node 2 -m tailwright train ...`; only the first prints and writes.
+
+    Under `--on` the workers of a Ray cluster train: trees and shards of labels of linear, the parts of a
+    fusion, or the batches of a torch model. The run is the same as without.
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
 

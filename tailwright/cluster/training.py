@@ -1,4 +1,11 @@
-"""`train_on`: a model trained on a cluster, in the way that suits it."""
+"""`train_on`: a model trained on a cluster, in the way that suits it.
+
+`linear` and the parts of a fusion come in pieces, which become tasks; a torch model is trained by a team. In
+Python, whatever fits a model hands its pieces to the workers inside such a block:
+
+    with connected("ray", workers=2) as cluster, executing_on(RayTasks(cluster)):
+        run = tw.train("data/", out="run/")
+"""
 
 from __future__ import annotations
 
@@ -7,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tailwright.cluster.connection import Cluster
+from tailwright.cluster.tasks import RayTasks
 from tailwright.cluster.team_training import CorpusOnDisk, train_together, trains_together
 from tailwright.data.corpus import Corpus
+from tailwright.models import models
 from tailwright.runs.run import Run
 from tailwright.runs.training import train
+from tailwright.training.executor import executing_on
 
 log = logging.getLogger(__name__)
 
@@ -30,5 +40,13 @@ def train_on(
     """
     if trains_together(model):
         return train_together(cluster, from_disk or corpus, model, out=out, **asked)
-    log.warning("%s is trained by this process alone: no team can train it", model)
-    return train(corpus, model=model, out=out, **asked)
+    if not comes_in_pieces(model):
+        log.warning("%s is trained by this process alone: on a cluster it would be no quicker", model)
+    with executing_on(RayTasks(cluster)):
+        return train(corpus, model=model, out=out, **asked)
+
+
+def comes_in_pieces(model: str) -> bool:
+    """Whether a fit hands pieces to the workers: trees, shards of labels, or light parts of a fusion."""
+    parts = model.split("+")
+    return parts == ["linear"] or (len(parts) > 1 and not all(models.card(part).extra for part in parts))

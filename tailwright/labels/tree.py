@@ -19,6 +19,7 @@ from tailwright.kernels.clustering import mean_directions, nearest_centroids
 from tailwright.kernels.csr import local_rows
 from tailwright.labels.vectors import unit_rows
 from tailwright.settings import Settings, setting
+from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
 
 VECTORS_PER_BLOCK = 2048
@@ -63,6 +64,20 @@ class LabelTree:
         node_of = np.full(labels, -1, dtype=np.int32)
         node_of[self.labels] = nodes
         return node_of
+
+    def save(self, folder: FolderWriter) -> None:
+        """Write every level."""
+        folder.array("labels", self.labels)
+        for level, starts in enumerate(self.starts):
+            folder.array(f"starts-{level}", starts)
+
+    @staticmethod
+    def load(folder: FolderReader, labels: np.ndarray) -> LabelTree:
+        """What `save` wrote of a tree over these labels; few labels make a shallower tree."""
+        starts: list[np.ndarray] = []
+        while folder.has(f"starts-{len(starts)}.npy"):
+            starts.append(folder.array(f"starts-{len(starts)}", shape=(None,)))
+        return LabelTree(tuple(starts), folder.array("labels", dtype=labels.dtype, shape=labels.shape))
 
 
 def with_more_labels(tree: LabelTree, labels: np.ndarray, vectors: sparse.csr_array) -> LabelTree:

@@ -51,6 +51,14 @@ def current_executor() -> Executor:
     return _executors[-1]
 
 
+def elsewhere() -> Executor | None:
+    """Who does pieces of work inside `executing_on`; None where this process does all that there is.
+
+    A fit that has a quicker way in one process than by pieces takes that if there is nobody else.
+    """
+    return None if len(_executors) == 1 else _executors[-1]
+
+
 @contextmanager
 def executing_on(executor: Executor) -> Iterator[None]:
     """Within it pieces are done by that executor."""

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # heavy: models are listed without it
     from tailwright.store import FolderReader, FolderWriter
 
 
+LOG = "log.jsonl"
 LARGEST_SHARE = 0.05  # of the time that a fit may spend on checkpoints
 
 
@@ -56,6 +58,18 @@ class Workplace:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
+    def moved(self, folder: Path) -> Workplace:
+        """The same log with another folder for everything else."""
+        place = copy(self)
+        place.folder = place.reads = folder
+        return place
+
+    def resumed(self) -> Workplace:
+        """The same place, in which what is finished is not done again."""
+        place = copy(self)
+        place.resume = True
+        return place
+
     def sub(self, name: str) -> Workplace:
         """A workplace for one stage of the fit, with its own checkpoints; it logs to the same file."""
         folder = None if self.reads is None else self.reads / name
@@ -84,7 +98,7 @@ class Workplace:
             self.tell(event, **facts)
             return
         line = _line(event, facts)
-        with (self._log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        with (self._log_folder / LOG).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         self._callbacks.tell(line)
 
