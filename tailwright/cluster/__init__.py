@@ -8,7 +8,8 @@
 | `input_shards` | the rows of files in shards, whoever reads them |
 | `shard_blocks` | shards as Ray Data moves them, and what workers say of each |
 | `labeller` | the actor that holds a run, labels shards and writes them |
-| `labelling_pipeline`, `remote_pipeline` | Ray Data from files to labelled shards, and the actor that runs it |
+| `labelling_pipeline` | Ray Data from files to labelled shards |
+| `remote_pipeline` | the actor that runs such a pipeline |
 | `shard_folder` | a folder of shards on its way: marks, records, manifest |
 | `row_digest` | one number for rows in order, however they are cut into shards |
 | `ranking` | rankings for `evaluate`, by pieces of the test rows |

@@ -18,7 +18,7 @@ from tailwright.data.formats.row_files import ROW_SUFFIXES, suffix_of
 from tailwright.data.text_source import TextBlock, text_source
 from tailwright.errors import InputError
 from tailwright.store.manifest import MANIFEST
-from tailwright.training.executor import Executor
+from tailwright.training.executor import Executor, InProcess
 
 _LINES = ".txt"
 
@@ -30,12 +30,22 @@ class Columns(NamedTuple):
     id: str = ""
 
 
+class Surveyed(NamedTuple):
+    """What is found when all rows of a file are read once."""
+
+    rows: int
+    has_ids: bool
+    is_utf8: bool
+    notes: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class InputFile:
     """A file, and which of all rows and shards are its own."""
 
     path: str
     rows: int
+    is_utf8: bool
     first_row: int
     first_shard: int
     shards: int
@@ -51,7 +61,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True)
 class InputShards:
-    """Files in the order of their names, cut into shards of `shard_rows`; the last of a file may have fewer."""
+    """Files by name, cut into shards of `shard_rows`; the last of a file may have fewer."""
 
     files: tuple[InputFile, ...]
     shard_rows: int
@@ -104,41 +114,45 @@ def files_of(path: Path) -> list[Path]:
 def survey(path: Path, columns: Columns, shard_rows: int, executor: Executor) -> InputShards:
     """Check and count all rows, file by file; what is wrong with one is an InputError."""
     paths = [str(file) for file in files_of(path)]
-    found = dict(executor.run(_surveyed, columns, paths))
+    here = executor if len(paths) > 1 else InProcess()  # a worker would take longer to start
+    found = dict(here.run(_surveyed, columns, paths))
     files: list[InputFile] = []
     row = shard = 0
     for number, name in enumerate(paths):
-        rows, has_ids, _ = found[number]
-        if has_ids != found[0][1]:
+        rows, has_ids, is_utf8, _ = found[number]
+        if has_ids != found[0].has_ids:
             have = ("has ids", "has none") if has_ids else ("has no ids", "has some")
             raise InputError(have[0], expected=f"the same of all files, and {paths[0]} {have[1]}", path=name)
         shards = -(-rows // shard_rows)
-        files.append(InputFile(name, rows, row, shard, shards))
+        files.append(InputFile(name, rows, is_utf8, row, shard, shards))
         row, shard = row + rows, shard + shards
     if not row:
         raise InputError("found no text", expected="at least one row", path=path)
-    return InputShards(tuple(files), shard_rows, columns, _told([notes for _, _, notes in found.values()]))
+    return InputShards(
+        tuple(files), shard_rows, columns, _told([of_file.notes for of_file in found.values()])
+    )
 
 
 def shards_of(inputs: InputShards, file: InputFile, wanted: frozenset[int]) -> Iterator[Shard]:
-    """The wanted shards of a file, in order."""
-    last = max((number for number in wanted if number < file.first_shard + file.shards), default=-1)
-    with text_source(file.path, text=inputs.columns.text, id=inputs.columns.id) as source:
-        if source.rows != file.rows:
-            raise InputError(
-                f"has {source.rows:,} rows now", expected=f"{file.rows:,}, as before", path=file.path
-            )
+    """The wanted shards of a file, in order; an InputError if it is not what it was."""
+    last = max(number for number in wanted if number < file.first_shard + file.shards)
+    counted = file.rows if file.is_utf8 else None
+    with text_source(file.path, text=inputs.columns.text, id=inputs.columns.id, rows=counted) as source:
         for place, block in enumerate(_regrouped(source.blocks(), inputs.shard_rows)):
             number = file.first_shard + place
+            start, end = inputs.row_range(number)
+            if len(block.texts) != end - start:
+                break
             if number in wanted:
-                yield Shard(number, file.first_row + place * inputs.shard_rows, block)
-            if number >= last:
+                yield Shard(number, start, block)
+            if number == last:
                 return
+    raise InputError("has changed", expected=f"the {file.rows:,} rows it had", path=file.path)
 
 
-def _surveyed(columns: Columns, path: str) -> tuple[int, bool, tuple[str, ...]]:
+def _surveyed(columns: Columns, path: str) -> Surveyed:
     with text_source(path, text=columns.text, id=columns.id) as source:
-        return source.rows, source.has_ids, source.notes
+        return Surveyed(source.rows, source.has_ids, source.is_utf8, source.notes)
 
 
 def _told(notes: list[tuple[str, ...]]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ on with the shards that are not done.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,13 @@ from tailwright.cluster.connection import Cluster
 from tailwright.cluster.input_shards import Columns, InputShards, survey
 from tailwright.cluster.labeller import JSONL, PARQUET, Labelling, RunFolders
 from tailwright.cluster.labelling_pipeline import Pipeline
-from tailwright.cluster.remote_pipeline import lines_of
+from tailwright.cluster.remote_pipeline import Pipelines
 from tailwright.cluster.row_digest import summed
 from tailwright.cluster.shard_blocks import raise_problem
 from tailwright.cluster.shard_folder import ShardFolder, ShardRecord
 from tailwright.cluster.tasks import RayTasks
 from tailwright.errors import InputError, TailwrightError, quoted
-from tailwright.progress import Advance, progress
+from tailwright.progress import progress
 from tailwright.runs import Ensemble, Run
 from tailwright.runs.hub import folder_of
 from tailwright.runs.predicting import Request
@@ -33,6 +33,7 @@ from tailwright.store.manifest import MANIFEST
 
 FORMATS = {"parquet": PARQUET, "jsonl": JSONL}
 SHARD_ROWS = 8192
+_SENSED = Columns()  # the columns are sensed, file by file
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ShardedRequest:
     request: Request
     input: Path
     out: Path
-    columns: Columns = Columns()
+    columns: Columns = _SENSED
     format: str = "parquet"
     shard_rows: int = SHARD_ROWS
     resume: bool = False
@@ -81,9 +82,17 @@ def predict_shards(
     `run` is what is in the folders `asked.runs`. What is done when the driver is killed is in `OUT.partial`,
     and `resume` goes on from there. `note` is told what reading has to say.
     """
-    inputs = survey(asked.input, asked.columns, asked.shard_rows, RayTasks(cluster))
-    for line in inputs.notes:
-        note(line)
+    with Pipelines() as pipelines:  # it starts while rows are counted
+        inputs = survey(asked.input, asked.columns, asked.shard_rows, RayTasks(cluster))
+        for line in inputs.notes:
+            note(line)
+        return _written(run, asked, inputs, cluster, pipelines)
+
+
+def _written(
+    run: Run | Ensemble, asked: ShardedRequest, inputs: InputShards, cluster: Cluster, pipelines: Pipelines
+) -> ShardedPredictions:
+    """The folder of shards."""
     folder = ShardFolder(asked.out.absolute(), FORMATS[asked.format])
     folders = tuple(folder_of(path).absolute() for path in asked.runs)
     facts = _facts(run, folders, asked, inputs)
@@ -98,8 +107,9 @@ def predict_shards(
         try:
             with progress("predicting", inputs.rows) as advance:
                 advance(sum(record.rows for record in done.values()))
-                for record in _labelled(work, inputs, done, cluster, advance):
+                for record in _labelled(pipelines, work, inputs, done, cluster):
                     done[record.number] = record
+                    advance(record.rows)
         except InputError:
             folder.remove_unless_begun()
             raise
@@ -115,19 +125,22 @@ def predict_shards(
 
 
 def _labelled(
-    work: Labelling, inputs: InputShards, done: dict[int, ShardRecord], cluster: Cluster, advance: Advance
+    pipelines: Pipelines,
+    work: Labelling,
+    inputs: InputShards,
+    done: Mapping[int, ShardRecord],
+    cluster: Cluster,
 ) -> Iterator[ShardRecord]:
     """Records of all shards that are not done, as they come."""
     left = set(range(inputs.count)) - done.keys()
     if not left:
         return
-    for line in lines_of(lambda: Pipeline(work, inputs, frozenset(left), cluster)):
+    for line in pipelines.lines(lambda: Pipeline(work, inputs, frozenset(left), cluster)):
         raise_problem(line)
         record = ShardRecord.decode(line)
         if record.number in left:  # Ray may do a shard twice whose node was lost after it was done
             left.remove(record.number)
             yield record
-            advance(record.rows)
     if left:
         raise TailwrightError(f"the cluster lost {len(left):,} shards; the same with --resume goes on")
 

@@ -82,8 +82,8 @@ def rank_piece(work: RankingWork, piece: Piece) -> TopK:
         if not is_memory(error):
             raise
     raise TailwrightError(
-        f"rows {piece.start:,} to {piece.end - 1:,}: a worker ran out of memory twice, the last time with half "
-        "the batch; a machine needs less memory with fewer --workers"
+        f"rows {piece.start:,} to {piece.end - 1:,}: a worker ran out of memory twice, the last time with "
+        "half the batch; a machine needs less memory with fewer --workers"
     )
 
 

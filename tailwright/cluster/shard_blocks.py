@@ -36,7 +36,7 @@ def read_shards(files: pa.Table, inputs: InputShards, wanted: frozenset[int]) ->
         try:
             for shard in shards_of(inputs, inputs.files[place], wanted):
                 yield as_block(shard)
-        except Exception as error:
+        except Exception as error:  # noqa: PERF203 (once for each file)
             yield _block(-1, -1, None, None, problem_line(error))
 
 

@@ -107,7 +107,7 @@ class ShardFolder:
     def put(self, number: int, write: Callable[[Path], None]) -> tuple[int, str]:
         """Write a shard to the disk, whole; gives its bytes and sha256.
 
-        Two workers may write the same shard, if one was taken for dead: the last one stays, and both are equal.
+        Two workers may write the same shard, if one was taken for dead: the last one stays; both are equal.
         """
         target = self.shards / self.name_of(number)
         with errors_of_writing(target):
