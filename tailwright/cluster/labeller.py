@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tailwright.cluster.input_shards import Shard
-from tailwright.cluster.row_digest import digest_of
+from tailwright.cluster.row_digest import digest_of, summed
 from tailwright.cluster.shard_blocks import SUMMARY, problem_line, shard_in
 from tailwright.cluster.shard_folder import ShardFolder, ShardRecord
 from tailwright.data.formats.jsonl import write_objects
@@ -106,7 +106,7 @@ class Labeller:
 
         size, sha256 = self.work.folder.put(shard.number, write)
         starts = range(shard.first_row, shard.first_row + len(shard.block.texts), batch)
-        digest = sum(digest_of(table, start) for table, start in zip(tables, starts, strict=True))
+        digest = summed(digest_of(table, start) for table, start in zip(tables, starts, strict=True))
         return ShardRecord(
             shard.number,
             self.work.folder.name_of(shard.number),
@@ -116,7 +116,7 @@ class Labeller:
             abstained=sum(sum(labelled.said.abstained or []) for labelled in said),
             bytes=size,
             sha256=sha256,
-            digest=f"{digest:x}",
+            digest=digest,
         )
 
     def _said(self, block: TextBlock, start: int, batch: int) -> Labelled:
