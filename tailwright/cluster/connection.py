@@ -48,6 +48,7 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     starts = on == LOCAL and not os.environ.get(RUNNING)
     if starts:  # Ray listens on loopback alone; it reads this when it is imported
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # as quick as this process would be, not 15
     import ray
 
     of_each = threads or 1
