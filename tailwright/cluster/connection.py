@@ -63,7 +63,7 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     if starts:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         options |= {
-            "num_cpus": max(cores, (workers or 1) * of_each),
+            "num_cpus": workers * of_each if workers else max(cores, of_each),
             "include_dashboard": False,
         }
     elif on != LOCAL:
