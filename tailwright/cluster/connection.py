@@ -48,6 +48,8 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     starts = on == LOCAL and not os.environ.get(RUNNING)
     if starts:  # Ray listens on loopback alone; it reads this when it is imported
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        # Its workers do what this process would do, at its priority; Ray would let all others go first.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     of_each = threads or 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 
 from tailwright.code_version import code_version
 from tailwright.encoders.token_batches import chunks
@@ -77,21 +78,36 @@ def filled_texts(
     starts = range(0, len(order), settings.shard_rows)
     shards = [order[start : start + settings.shard_rows] for start in starts]
     digest = content_key(key, passages.key(), copies, share, repr(settings), seed, code_version([__name__]))
-
-    def texts_of(shard: np.ndarray, advance: Advance) -> list[Texts]:
-        texts = rewritten(
-            passages.take(shard),
-            filler.answers,
-            copies=copies,
-            share=share,
-            blanks=settings.blanks,
-            seed=seed,
-        )
-        advance(len(shard))
-        return [[(text, 0.0) for text in of_passage] for of_passage in texts]  # they have no score
-
-    texts = in_shards(work_folder("filled", digest), shards, texts_of, "filling blanks")
+    author = _Filling(filler, passages, copies, share, seed)
+    texts = in_shards(work_folder("filled", digest), shards, author, "filling blanks")
     return texts.take(pa.array(np.argsort(order)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Filling:
+    """An author of passages whose blanks are filled."""
+
+    filler: Filler
+    passages: Passages
+    copies: int
+    share: float
+    seed: int
+
+    @property
+    def device(self) -> torch.device:
+        return self.filler.infiller.model.device
+
+    def texts(self, places: np.ndarray, advance: Advance) -> list[Texts]:
+        texts = rewritten(
+            self.passages.take(places),
+            self.filler.answers,
+            copies=self.copies,
+            share=self.share,
+            blanks=self.filler.settings.blanks,
+            seed=self.seed,
+        )
+        advance(len(places))
+        return [[(text, 0.0) for text in of_passage] for of_passage in texts]  # they have no score
 
 
 def rewritten(
