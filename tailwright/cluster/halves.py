@@ -56,6 +56,6 @@ class Pieces:
             return
         halves = self._halves.setdefault(asked.number, {})
         halves[asked.half] = result
-        if len(halves) == 2:  # noqa: PLR2004
+        if len(halves) == 2:
             del self._halves[asked.number]
             yield asked.number, halves[0] + halves[1]

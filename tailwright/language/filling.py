@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +53,10 @@ class Filler:
         self.rules = GreedyRules(settings.repetition_penalty, settings.no_repeat, settings.max_new_tokens)
         network.eval()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        prompt = self.network.prompt.detach().numpy()
+        return _received, (self.infiller, self.network.length, prompt, self.settings)
+
     def answers(self, questions: Sequence[Question]) -> list[list[str]]:
         """Values for the blanks of each question; questions of similar length are asked together."""
         tokens = self.infiller.sources(
@@ -66,6 +71,13 @@ class Filler:
             for place, answer, count in zip(places.tolist(), written, blanks, strict=True):
                 values[place] = self.infiller.parsed(answer, count)
         return values
+
+
+def _received(infiller: Infiller, length: int, prompt: np.ndarray, settings: FillingSettings) -> Filler:
+    """A filler as another process sent it; its network and its infiller have the T5 in common."""
+    network = PromptedT5(infiller.model, length)
+    network.prompt = torch.nn.Parameter(torch.from_numpy(prompt.copy()), requires_grad=False)
+    return Filler(network, infiller, settings)
 
 
 def filled_texts(

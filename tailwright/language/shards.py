@@ -88,9 +88,7 @@ def _all_texts(folder: Path, shards: Sequence[np.ndarray], author: Author, task:
     ).combine_chunks()
 
 
-def _made(
-    author: Author, shards: Sequence[Shard], advance: Advance
-) -> Iterator[tuple[Shard, list[Texts]]]:
+def _made(author: Author, shards: Sequence[Shard], advance: Advance) -> Iterator[tuple[Shard, list[Texts]]]:
     """Shards with their texts, in the order in which they are done."""
     executor = current_executor()
     # A model on a GPU stays with it: workers have cores alone. Here progress within a shard is told.

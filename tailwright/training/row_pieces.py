@@ -1,7 +1,7 @@
 """Work over many rows, cut into pieces for `current_executor()`: one for this process, many for a cluster.
 
-The result of a piece is a list, so that those of two halves can be joined: a cluster cuts a piece in two where
-a worker has too little memory for it.
+The result of a piece is a list, so that those of two halves can be joined: a cluster cuts a piece in two
+where a worker has too little memory for it.
 """
 
 from __future__ import annotations

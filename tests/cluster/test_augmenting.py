@@ -116,7 +116,7 @@ def test_rows_that_are_too_many_in_halves_too_are_named(cluster, monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("settings", [{"act": "weight"}, {"keep": 0.3, "depth": 3, "diversity": "kl_softmax"}])
+@pytest.mark.parametrize("settings", [{"act": "weight"}, {"depth": 3, "diversity": "kl_softmax"}])
 def test_rows_are_scored_as_in_one_process(cluster, settings, workers):
     corpus = tw.augment(corpus_of_rows(), row_augmenter("eda", EVERY_ROW))
     chosen = row_augmenter("filter", settings)

@@ -95,7 +95,9 @@ class _Rows:
 
     def pieces(self) -> list[_Rows]:
         """Whole blocks of them, so that no text is asked about in another company than in one process."""
-        return [self.part(piece.first, piece.last) for piece in row_pieces(len(self), multiple=_block(self.k))]
+        return [
+            self.part(piece.first, piece.last) for piece in row_pieces(len(self), multiple=_block(self.k))
+        ]
 
     def halves(self) -> Sequence[_Rows]:
         middle = len(self) // 2
