@@ -65,6 +65,7 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     if starts:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         options |= {
+            "address": "local",  # not one that another process on this machine has started
             "num_cpus": workers * of_each if workers else max(cores, of_each),
             "include_dashboard": False,
         }

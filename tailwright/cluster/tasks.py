@@ -62,7 +62,7 @@ class RayTasks:
                 ray.cancel(reference, force=True)
 
     def _tasks_at_a_time(self) -> int:
-        """Some wait behind those that run, unless the cluster has cores for more workers than are asked for."""
+        """Some wait behind those that run, unless the cluster has cores for more than the asked workers."""
         import ray
 
         fit = int(ray.cluster_resources().get("CPU", 1)) // self.cluster.threads
