@@ -3,6 +3,7 @@
 | file | holds |
 |---|---|
 | `connection` | starts a local cluster or connects to one; what a worker gets |
+| `halves` | rows that a worker has too little memory for, as two halves |
 | `tasks` | an executor whose pieces are Ray tasks, with retries |
 | `training` | trains a model on a cluster, in the way that suits it |
 | `team_training` | one torch model trained by all workers, by Ray Train |

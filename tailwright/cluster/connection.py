@@ -48,7 +48,8 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     starts = on == LOCAL and not os.environ.get(RUNNING)
     if starts:  # Ray listens on loopback alone; it reads this when it is imported
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # as quick as this process would be, not 15
+        # Its workers do what this process would do, at its priority; Ray would let all others go first.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     of_each = threads or 1
@@ -64,7 +65,8 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     if starts:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         options |= {
-            "num_cpus": max(cores, (workers or 1) * of_each),
+            "address": "local",  # not one that another process on this machine has started
+            "num_cpus": workers * of_each if workers else max(cores, of_each),
             "include_dashboard": False,
         }
     elif on != LOCAL:
