@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,27 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells and what is left to do; run nothing.")
     ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="OUTCOMES",
+            help="Write what came of finished cells into this small folder, beside what it holds already; "
+            "run nothing and leave DIR as it is.",
+        ),
+    ] = None,
+    take: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="OUTCOMES",
+            help="First take in what --keep wrote, of whatever version of the code: such cells are finished.",
+        ),
+    ] = None,
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Run no cell; write tables and report of what is finished.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Train cells that were taken in with --from.")] = False,
     threads: Threads = None,
 ) -> None:
     """Train every dataset x model x augmentation x fraction x seed of a plan, and compare what came out.
@@ -57,8 +79,13 @@ def study(
     """
     from tailwright.study.compare.conclusion import conclude
     from tailwright.study.plan.plan import read_plan
-    from tailwright.study.run.runner import prepared, run_study
+    from tailwright.study.run.keeping import drop_taken, keep_outcomes, take_outcomes
+    from tailwright.study.run.runner import Ran, prepared, run_study, write_down
 
+    _refuse_together(
+        {"--keep": keep, "--from": take, "--anew": anew, "--dry-run": dry_run},
+        {"--anew": anew, "--no-training": no_training},
+    )
     planned = prepared(read_plan(file), place)
     if not planned.keys(only):
         some = next(iter(planned.keys().values())).title
@@ -72,8 +99,24 @@ def study(
         _show_plan(out, planned, only)
         out.next(*again)
         return
+    if keep is not None:
+        kept = keep_outcomes(planned, keep, only)
+        out.text(f"{kept.written} outcomes written to {keep}, {kept.unchanged} as they were")
+        out.text(f"{kept.missing} cells of the plan are not finished")
+        out.next(*again, "--from", str(keep))
+        out.result(outcomes=str(keep), written=kept.written, unchanged=kept.unchanged, missing=kept.missing)
+        return
+    if take is not None:
+        out.note(f"{take_outcomes(planned, take, only)} outcomes taken from {take}")
+    if anew:
+        out.note(f"{drop_taken(planned, only)} cells are trained anew")
     try:
-        ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not out.quiet)
+        if no_training:
+            write_down(planned)
+            asked = planned.keys(only)
+            ran = Ran(len(asked), finished=sum(map(planned.is_finished, asked)))
+        else:
+            ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not out.quiet)
     except KeyboardInterrupt:
         out.note("what is finished stays; the same command goes on from here")
         raise
@@ -95,6 +138,14 @@ def study(
     )
     if ran.failed:
         raise typer.Exit(1)
+
+
+def _refuse_together(*groups: Mapping[str, object]) -> None:
+    """InputError if more than one option of a group is given."""
+    for group in groups:
+        given = [name for name, value in group.items() if value]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(given)} together", expected="one of them")
 
 
 def _train_best(planned: Study) -> list[str]:

@@ -25,7 +25,7 @@ from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.plan import StudyPlan, is_asked_for
 from tailwright.study.run.display import Display, Estimate, display, in_words
 from tailwright.study.run.exam import Exam, read_source
-from tailwright.study.run.outcomes import is_finished, list_cells
+from tailwright.study.run.outcomes import Made, is_finished, list_cells
 from tailwright.study.run.trial import code_of
 from tailwright.study.run.worker import Worker, environment_of, locked, reason_of, start_worker
 
@@ -41,6 +41,7 @@ class Study:
     folder: Path
     cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
     members: Mapping[str, frozenset[str]]  # of ensembles: the keys of the cells whose runs answer together
+    made: Mapping[str, Made]  # by key: the data and the code that it is of
 
     def keys(self, only: str | None = None) -> dict[str, Cell]:
         """Each key once, with its first cell: cells of different names may be the same."""
@@ -84,6 +85,8 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
     digests: dict[str, str] = {}
     codes: dict[str, str] = {}
 
+    made: dict[str, Made] = {}
+
     def key_of(cell: Cell) -> str:
         if cell.path not in digests:
             exam = Exam(cell.dataset, read_source(cell.path))
@@ -92,11 +95,22 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
         running = repr((cell.model, methods))  # all that says which code the cell runs
         if running not in codes:
             codes[running] = code_of(cell)
-        return cell.key(digests[cell.path], codes[running])
+        data, code = digests[cell.path], codes[running]
+        key = cell.key(data, code)
+        made[key] = Made(key, data, code)
+        return key
 
     cells = [(key_of(cell), cell) for cell in plan.cells()]
     members = {key: frozenset(map(key_of, cell.ensemble)) for key, cell in cells if cell.ensemble}
-    return Study(plan, folder, cells, members)
+    return Study(plan, folder, cells, members, made)
+
+
+def write_down(study: Study) -> None:
+    """Make the study's folder, with the plan and the list of its cells."""
+    with errors_of_writing(study.folder):
+        study.folder.mkdir(parents=True, exist_ok=True)
+    write_whole(study.folder / "study.toml", study.plan.text.encode())
+    list_cells(study.folder, study.cells)
 
 
 def run_study(
@@ -105,10 +119,7 @@ def run_study(
     """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default)."""
     start = time.monotonic()
     asked = study.keys(only)
-    with errors_of_writing(study.folder):
-        study.folder.mkdir(parents=True, exist_ok=True)
-    write_whole(study.folder / "study.toml", study.plan.text.encode())
-    list_cells(study.folder, study.cells)
+    write_down(study)
     threads_a_worker = max(1, (threads or cores()) // workers)
     environment = environment_of(study.folder / "shared", threads_a_worker)
     ran = Ran(len(asked), finished=sum(map(study.is_finished, asked)))

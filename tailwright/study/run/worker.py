@@ -18,7 +18,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -167,15 +167,16 @@ def _finish(folder: Path, asked: dict[str, Any]) -> None:
     # Only now: loading these takes seconds, in which the study may end.
     from tailwright.study.run.exam import exam_of
     from tailwright.study.run.outcomes import is_finished, save_outcome
-    from tailwright.study.run.trial import key_of, tried
+    from tailwright.study.run.trial import made_of, tried
 
     if is_finished(folder):
         return
     cell = cell_from(asked["cell"])
     exam = exam_of(cell)
-    if key_of(cell, exam.corpus) != asked["key"]:
+    made = made_of(cell, exam.corpus)
+    if made.key != asked["key"]:
         raise TailwrightError("the data or the code changed after the study began; start it again")
-    save_outcome(tried(cell, asked["key"], exam, folder, curves=asked["curves"]), folder)
+    save_outcome(replace(tried(cell, made.key, exam, folder, curves=asked["curves"]), made=made), folder)
 
 
 def _is_full(error: BaseException | None) -> bool:
