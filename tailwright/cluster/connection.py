@@ -45,6 +45,8 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to anybody
     if on == LOCAL:  # Ray listens on loopback alone; it reads this when it is imported
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        # Its default is 15: beside anything else that computes, workers would hardly get a core.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     of_each = threads or 1

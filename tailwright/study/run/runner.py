@@ -27,7 +27,8 @@ from tailwright.study.run.display import Display, Estimate, display, in_words
 from tailwright.study.run.exam import Exam, read_source
 from tailwright.study.run.outcomes import Made, is_finished, list_cells
 from tailwright.study.run.trial import code_of
-from tailwright.study.run.worker import Worker, environment_of, locked, reason_of, start_worker
+from tailwright.study.run.worker import environment_of, locked, reason_of
+from tailwright.study.run.workers import Processes, Workers, Working
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
@@ -114,19 +115,28 @@ def write_down(study: Study) -> None:
 
 
 def run_study(
-    study: Study, *, workers: int = 1, threads: int | None = None, only: str | None = None, shown: bool = True
+    study: Study,
+    *,
+    workers: int | Workers = 1,
+    threads: int | None = None,
+    only: str | None = None,
+    shown: bool = True,
 ) -> Ran:
-    """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default)."""
+    """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default).
+
+    `workers` may also be somebody else who runs them, with threads of their own.
+    """
     start = time.monotonic()
     asked = study.keys(only)
     write_down(study)
-    threads_a_worker = max(1, (threads or cores()) // workers)
-    environment = environment_of(study.folder / "shared", threads_a_worker)
+    if isinstance(workers, int):
+        threads_a_worker = max(1, (threads or cores()) // workers)
+        workers = Processes(workers, environment_of(study.folder / "shared", threads_a_worker))
     ran = Ran(len(asked), finished=sum(map(study.is_finished, asked)))
     with _stopped_by_signals(), display(len(asked), shown=shown) as screen:
         if ran.finished:
             screen.note(f"{ran.finished} of {len(asked)} cells are finished already")
-        _Shift(study, asked, environment, workers, screen, ran).work()
+        _Shift(study, asked, workers, screen, ran).work()
     ran.seconds = time.monotonic() - start
     return ran
 
@@ -137,25 +147,24 @@ class _Shift:
 
     study: Study
     cells: Mapping[str, Cell]
-    environment: Mapping[str, str]
-    workers: int
+    workers: Workers
     screen: Display
     ran: Ran
 
     def __post_init__(self) -> None:
         self.estimate = self.study.estimate()
         self.waiting = deque(key for key in self.cells if not self.study.is_finished(key))
-        self.running: list[Worker] = []
+        self.running: list[Working] = []
         self.elsewhere: list[str] = []
 
     def work(self) -> None:
         """Work until every cell is finished or has failed; whatever ends this ends the workers."""
         try:
             while self.waiting or self.running or self.elsewhere:
-                while len(self.running) < self.workers and (key := self._next()) is not None:
+                while len(self.running) < self.workers.count and (key := self._next()) is not None:
                     self.waiting.remove(key)
                     cell, place, curves = self.cells[key], self.study.place(key), self.study.plan.curves
-                    self.running.append(start_worker(key, cell, place, self.environment, curves))
+                    self.running.append(self.workers.start(key, cell, place, curves))
                     self.screen.started(cell)
                 if self.running:
                     time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -209,7 +218,7 @@ class _Shift:
         left = self.estimate.left(
             [self.cells[key] for key in self.waiting],
             [(worker.cell, worker.seconds) for worker in self.running],
-            self.workers,
+            self.workers.count,
         )
         self.screen.ended(cell, self.ran.finished + len(self.ran.failed), what, left)
 
