@@ -16,6 +16,7 @@
 | `shard_folder` | a folder of shards on its way: marks, records, manifest |
 | `row_digest` | one number for rows in order, however they are cut into shards |
 | `ranking` | rankings for `evaluate`, by pieces of the test rows |
+| `studying` | the cells of a study as Ray tasks |
 
 Ray is imported inside functions: it comes with the extra `ray`, and `--help` must not load it.
 """
