@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from tailwright.data.pairs import csr_arrays
+from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.kernels.clustering import mean_directions, nearest_centroids
 from tailwright.kernels.csr import local_rows
 from tailwright.labels.vectors import unit_rows
@@ -89,7 +89,7 @@ def label_tree(
     vectors: sparse.csr_array, labels: np.ndarray, shape: TreeShape, *, seed: int, threads: int = 1
 ) -> LabelTree:
     """The tree over `labels` (ids), whose vectors of length 1 are the rows of `vectors` (labels, columns)."""
-    order = np.arange(len(labels))
+    order, every_vector = np.arange(len(labels)), csr_arrays(vectors)
     bounds = np.array([0, len(labels)])
     starts: list[np.ndarray] = []
     with ThreadPoolExecutor(threads) as pool:
@@ -102,7 +102,8 @@ def label_tree(
                     return np.zeros(len(members), dtype=np.int32)
                 draw = stream(seed, f"label-tree {level}", node)
                 # The root is a single node, so threads share its labels instead.
-                return k_means(vectors[members], shape, draw, pool if len(nodes) == 1 else None)
+                together = pool if len(nodes) == 1 else None
+                return k_means(every_vector, members, vectors.shape[1], shape, draw, together)
 
             every = [split(0)] if len(nodes) == 1 else list(pool.map(split, range(len(nodes))))
             sizes = []
@@ -115,13 +116,20 @@ def label_tree(
 
 
 def k_means(
-    vectors: sparse.csr_array, shape: TreeShape, draw: np.random.Generator, pool: ThreadPoolExecutor | None
+    vectors: CsrArrays,
+    members: np.ndarray,
+    width: int,
+    shape: TreeShape,
+    draw: np.random.Generator,
+    pool: ThreadPoolExecutor | None,
 ) -> np.ndarray:
-    """The cluster of each vector, (vectors,) int32; the first centroids are vectors drawn at random."""
-    count = vectors.shape[0]
+    """The cluster of each of the `members`, (members,) int32, among vectors with `width` columns.
+
+    The first centroids are vectors drawn at random.
+    """
+    count = len(members)
     # Only the columns in use: a small node then has small centroids.
-    rows = np.arange(count, dtype=np.int32)
-    columns, indptr, indices, data = local_rows(*csr_arrays(vectors), rows, vectors.shape[1])
+    columns, indptr, indices, data = local_rows(*vectors, members, width)
     clusters = np.full(count, -1, dtype=np.int32)
     first_rows = draw.choice(count, size=min(shape.branching, count), replace=False)
     centroids = np.zeros((len(columns), len(first_rows)), dtype=np.float32)
