@@ -16,6 +16,9 @@ from tailwright.kernels.room import is_in_files, room
 
 PART = 1 << 22  # entries that numpy may take as indices at once
 STRETCH = 1 << 25  # entries that are written here and there, where the whole matrix is in a file
+# A list so many times shorter than the table that would number its entries is searched instead: with the
+# labels grow both the nodes of a tree and the rows and words of such a table.
+FEW = 32
 FEWEST_ROWS = 128  # of a block: below this a thread costs more than it saves
 IGNORED = np.float32(-1)  # the target of a pair that gives no loss
 
@@ -97,6 +100,9 @@ def local_rows(
     Returns (features, indptr, indices, data): `features` (local,) are the columns, ascending.
     """
     starts, gathered, values = gather_rows(indptr, indices, data, rows)
+    if len(gathered) * FEW < columns:
+        features, local = np.unique(gathered, return_inverse=True)
+        return features, starts, local.astype(np.int32), values
     is_used = np.zeros(columns, dtype=np.bool_)
     for part in _parts(gathered):
         is_used[part] = True
@@ -205,11 +211,16 @@ def local_targets(
     node_rows: np.ndarray,
     rows: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone."""
-    number = np.full(rows, -1, dtype=np.int32)
-    number[node_rows] = np.arange(len(node_rows), dtype=np.int32)
+    """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone, ascending."""
     bounds = t_indptr[first : last + 1]
-    indices = number[t_indices[bounds[0] : bounds[-1]]]
+    wanted = t_indices[bounds[0] : bounds[-1]]
+    if len(wanted) * FEW < rows and len(node_rows):
+        places = np.minimum(np.searchsorted(node_rows, wanted), len(node_rows) - 1)
+        indices = np.where(node_rows[places] == wanted, places, -1).astype(np.int32)
+    else:
+        number = np.full(rows, -1, dtype=np.int32)
+        number[node_rows] = np.arange(len(node_rows), dtype=np.int32)
+        indices = number[wanted]
     kept = indices >= 0
     indptr: np.ndarray = _starts(kept)[bounds - bounds[0]]
     return indptr, indices[kept], t_data[bounds[0] : bounds[-1]][kept]

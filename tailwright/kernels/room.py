@@ -54,18 +54,25 @@ def room(count: int, dtype: DTypeLike) -> np.ndarray:
 class Pile:
     """Arrays that are put one behind the other, to be one array in a file; only the newest is in memory.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pile = Pile(np.int32, Path(folder))
-    ...     pile.add(np.array([1, 2], np.int32))
-    ...     pile.add(np.array([3], np.int32))
+    The file is in the folder of `in_files`, or else among the temporary ones of the system.
+
+    >>> with Pile(np.int32) as pile:
+    ...     pile.add(np.array([1, 2]))
+    ...     pile.add(np.array([3]))
     ...     pile.array().tolist()
     [1, 2, 3]
     """
 
-    def __init__(self, dtype: DTypeLike, folder: Path | None = None) -> None:
+    def __init__(self, dtype: DTypeLike) -> None:
         self._dtype, self._size = np.dtype(dtype), 0
-        self._folder = folder or _folder or Path(tempfile.gettempdir())
-        self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (open until `array`)
+        self._folder = _folder or Path(tempfile.gettempdir())
+        self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by `__exit__`)
+
+    def __enter__(self) -> Pile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def add(self, array: np.ndarray) -> None:
         with _errors(self._folder, array.nbytes):
@@ -73,12 +80,12 @@ class Pile:
         self._size += len(array) * self._dtype.itemsize
 
     def array(self) -> np.ndarray:
-        """All that was added; nothing can be added any more."""
-        with _errors(self._folder, self._size), self._file as file:
-            file.flush()
+        """All that was added so far, which outlives the pile."""
+        with _errors(self._folder, self._size):
+            self._file.flush()
             if not self._size:
                 return np.empty(0, self._dtype)
-            return np.frombuffer(mmap.mmap(file.fileno(), self._size), self._dtype)
+            return np.frombuffer(mmap.mmap(self._file.fileno(), self._size), self._dtype)
 
 
 @contextmanager

@@ -3,6 +3,10 @@
 A node with more than `cluster_size` labels is split into `branching` clusters of labels with similar rows;
 the clusters are as uneven as the data, and keep together what balanced clusters would have to separate. All
 labels lie at the same depth: a node that is not split has one child.
+
+K-means puts all labels that are like no centroid into one cluster, and of several hundred thousand labels
+there are so many of these that the tree is cut again: a classifier is trained on the rows of its whole node,
+which takes time with the square of the labels in it.
 """
 
 from __future__ import annotations
@@ -17,11 +21,15 @@ from scipy import sparse
 from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.kernels.clustering import mean_directions, nearest_centroids
 from tailwright.kernels.csr import local_rows
+from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.vectors import unit_rows
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream
 
 VECTORS_PER_BLOCK = 2048
+# Where a lowest node has more labels than TOLERATED, all with more than MOST_LABELS are cut into balanced
+# parts. Of 120,000 generated labels no node has so many.
+TOLERATED, MOST_LABELS = 4_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,29 @@ def label_tree(
                 sizes.append(np.bincount(clusters)[np.unique(clusters)])
             starts.append(np.concatenate([[0], np.cumsum([len(size) for size in sizes])]))
             bounds = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+    if starts and np.diff(bounds).max(initial=0) > max(TOLERATED, shape.cluster_size):
+        starts[-1], bounds = _with_parts(starts[-1], bounds, order, vectors, seed)
     return LabelTree((*starts, bounds), labels[order])
+
+
+def _with_parts(
+    starts: np.ndarray, bounds: np.ndarray, order: np.ndarray, vectors: sparse.csr_array, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The starts and bounds of the lowest nodes, with balanced parts for those of too many labels.
+
+    `order` is changed within these nodes. The parts of a node are its siblings, so the tree is no deeper.
+    """
+    sizes = []
+    for first, last in pairwise(bounds.tolist()):
+        if last - first <= MOST_LABELS:
+            sizes.append(np.array([last - first]))
+            continue
+        members = order[first:last].copy()
+        parts = balanced_clusters(vectors[members], -(-len(members) // MOST_LABELS), seed=seed)
+        order[first:last] = members[np.argsort(parts, kind="stable")]
+        sizes.append(np.bincount(parts))
+    ends = np.concatenate([[0], np.cumsum([len(parts) for parts in sizes])])
+    return ends[starts], np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
 
 
 def k_means(

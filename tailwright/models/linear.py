@@ -151,16 +151,17 @@ class Linear(Model):
         """The labels with rows that count, and what these alone are clustered by, in files."""
         targets, weight = corpus.train.weighted_targets(), np.float32(self.settings.label_texts)
         counts = targets.sum(axis=0) > 0
-        columns, values, sizes = Pile(np.int32), Pile(np.float32), [np.zeros(1, np.int64)]
-        for block, vectors in pifa_in_blocks(targets, matrix):
-            if weight:
-                own_texts = corpus.labels.texts.slice(block.start, len(block))
-                vectors = unit_rows(vectors + weight * self.features.transform(own_texts))
-            vectors = vectors[np.flatnonzero(counts[block.start : block.stop])]
-            columns.add(vectors.indices)
-            values.add(vectors.data)
-            sizes.append(np.diff(vectors.indptr))
-        rows = np.cumsum(np.concatenate(sizes)), columns.array(), values.array()
+        sizes = [np.zeros(1, np.int64)]
+        with Pile(np.int32) as columns, Pile(np.float32) as values:
+            for block, vectors in pifa_in_blocks(targets, matrix):
+                if weight:
+                    own_texts = corpus.labels.texts.slice(block.start, len(block))
+                    vectors = unit_rows(vectors + weight * self.features.transform(own_texts))
+                vectors = vectors[np.flatnonzero(counts[block.start : block.stop])]
+                columns.add(vectors.indices)
+                values.add(vectors.data)
+                sizes.append(np.diff(vectors.indptr))
+            rows = np.cumsum(np.concatenate(sizes)), columns.array(), values.array()
         return np.flatnonzero(counts).astype(np.int32), csr_of_rows(rows, matrix.shape[1])
 
     def _forest(self, tree_of: Callable[[int], Forest], trees: int, labels: int, work: Workplace) -> Forest:

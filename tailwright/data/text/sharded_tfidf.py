@@ -31,13 +31,14 @@ def fit_transform_in_shards(
     for shard in text_shards(column):
         known.add(shard, threads)
     fitted = known.fitted(len(column), settings or TfIdfSettings())
-    columns, weights, ends = Pile(np.int32), Pile(np.float32), [np.zeros(1, np.int64)]
-    for shard in text_shards(column):
-        indptr, of_shard, weights_of_shard = fitted.rows(shard, threads=threads)
-        columns.add(of_shard)
-        weights.add(weights_of_shard)
-        ends.append(indptr[1:] + ends[-1][-1])
-    rows = np.concatenate(ends), columns.array(), weights.array()
+    ends = [np.zeros(1, np.int64)]
+    with Pile(np.int32) as columns, Pile(np.float32) as weights:
+        for shard in text_shards(column):
+            indptr, of_shard, weights_of_shard = fitted.rows(shard, threads=threads)
+            columns.add(of_shard)
+            weights.add(weights_of_shard)
+            ends.append(indptr[1:] + ends[-1][-1])
+        rows = np.concatenate(ends), columns.array(), weights.array()
     return fitted, csr_of_rows(rows, len(fitted.vocabulary))
 
 
