@@ -43,6 +43,8 @@ class Gandalf(RowAugmenter):
     Without `soft` it is the paper's "w/o SA". The paper does not say whether the graph is normalised, nor
     whether targets stay soft: the defaults are counts and soft ones. The targets are over-confident where
     labels have few rows: `calibrated-gandalf` makes them probabilities.
+
+    One process makes them, on a cluster too, as the graph is over all rows.
     """
 
     card = AugmenterCard(

@@ -36,12 +36,11 @@ class RayTasks:
     ) -> Iterator[tuple[int, R]]:
         import ray
 
-        held = isinstance(shared, Held)
         remote = ray.remote(num_cpus=self.cluster.threads, memory=int(memory_mb * MB), max_retries=RETRIES)(
-            _with_held(task) if held else task
+            _with_held(task) if isinstance(shared, Held) else task
         )
         # A reference inside a list is passed on as it is, so that a worker can look at what it has.
-        sent = [_sent_once(shared)] if held else ray.put(shared)
+        sent = [_sent_once(shared)] if isinstance(shared, Held) else ray.put(shared)
         left, most = Pieces(pieces), self._tasks_at_a_time()
         running: dict[Any, Asked] = {}
         try:

@@ -30,7 +30,8 @@ class Held(Generic[S]):
 class Executor(Protocol):
     """Runs tasks, at most `workers` at a time."""
 
-    workers: int
+    @property
+    def workers(self) -> int: ...
 
     def run(
         self, task: Callable[[S, P], R], shared: S, pieces: Sequence[P], *, memory_mb: float = 0.0
