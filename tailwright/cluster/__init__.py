@@ -4,6 +4,7 @@
 |---|---|
 | `connection` | starts a local cluster or connects to one; what a worker gets |
 | `tasks` | an executor whose pieces are Ray tasks, with retries |
+| `room` | says so where no node has room for a piece of work |
 | `training` | trains a model on a cluster, in the way that suits it |
 | `team_training` | one torch model trained by all workers, by Ray Train |
 

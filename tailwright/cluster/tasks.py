@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tailwright.cluster.connection import Cluster
+from tailwright.cluster.room import say_if_none_fits
 from tailwright.errors import TailwrightError
 
 S = TypeVar("S")
@@ -38,6 +39,7 @@ class RayTasks:
             task
         )
         sent = ray.put(shared)
+        say_if_none_fits(self.cluster.threads, memory_mb)
         waiting = deque(enumerate(pieces))
         running: dict[Any, int] = {}
         try:

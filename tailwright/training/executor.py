@@ -19,7 +19,9 @@ R = TypeVar("R")
 class Executor(Protocol):
     """Runs tasks, at most `workers` at a time."""
 
-    workers: int
+    @property
+    def workers(self) -> int:
+        """How many pieces are done at the same time."""
 
     def run(
         self, task: Callable[[S, P], R], shared: S, pieces: Sequence[P], *, memory_mb: float = 0.0
