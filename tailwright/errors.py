@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +21,17 @@ EXTRA_OF = {
     "uvicorn": "serve",
     "uvloop": "serve",
 }
+
+# What torch, the dynamic linker and C++ say, none of them by a MemoryError.
+_SAID_OF_MEMORY = (
+    "can't allocate memory",
+    "cannot allocate memory",
+    "out of memory",
+    "not enough memory",
+    "failed to map segment",
+    "bad_alloc",
+    "unable to allocate",
+)
 
 
 class TailwrightError(Exception):
@@ -84,3 +96,18 @@ def quoted(value: object, limit: int = 60) -> str:
     """`value` as it appears in an error line: its repr, cut to `limit` characters."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def is_memory(error: BaseException | None) -> bool:
+    """Whether the want of memory is behind an error; some libraries only mention it."""
+    looked_at: set[int] = set()  # errors that were handled in turn may be behind each other
+    while error is not None and id(error) not in looked_at:
+        looked_at.add(id(error))
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+            return True
+        if isinstance(error, (RuntimeError, ImportError, OSError)) and any(
+            words in str(error).lower() for words in _SAID_OF_MEMORY
+        ):
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False

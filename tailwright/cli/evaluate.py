@@ -10,7 +10,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.hints import predicted
-from tailwright.cli.options import Seed, TailOption, command, tail_of
+from tailwright.cli.options import On, OnWorkers, Seed, TailOption, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
@@ -37,8 +37,14 @@ def evaluate(
     ] = "default",
     tail: TailOption = "0",
     seed: Seed = 0,
+    on: On = None,
+    workers: OnWorkers = None,
+    threads: int | None = None,
 ) -> None:
     """P, nDCG, PSP, PSnDCG, recall and more of a run, overall and by head, torso, tail and unseen labels.
+
+    With `--on`, workers of a Ray cluster rank the rows, with the same result; run folders must be on storage
+    that this machine and all nodes see by the same name.
 
     ECE says how far probabilities are off. Several runs over the same labels answer together: their scores
     are added.
@@ -46,14 +52,17 @@ def evaluate(
     Example: `tailwright evaluate run/ data/`
 
     Example: `tailwright evaluate run1/ run2/ run3/ data/`
+
+    Example: `tailwright evaluate run/ data/ --on ray --workers 2`
     """
     from tailwright.data.relabelling import in_the_order_of
     from tailwright.labels import PROPENSITY_PRESETS
-    from tailwright.runs.evaluation import refuse_other_labels
+    from tailwright.runs.evaluation import KS, measured, refuse_other_labels
     from tailwright.runs.tail import can_dial
 
     if propensity not in PROPENSITY_PRESETS:
         raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
+    refuse_without_cluster(on, workers)
     *folders, path = arguments
     if not folders:
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
@@ -64,7 +73,16 @@ def evaluate(
     if split not in splits:
         raise InputError(f"found no {split} rows", expected=f"one of {', '.join(splits)}", path=path)
     wanted = dialled(out, run, tail)
-    metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity], tail=wanted)
+    if on is None:
+        metrics = tw.evaluate(run, splits[split], propensity=PROPENSITY_PRESETS[propensity], tail=wanted)
+    else:
+        from tailwright.cluster.connection import connected
+        from tailwright.cluster.ranking import ranked_on
+        from tailwright.cluster.tasks import RayTasks
+
+        with connected(on, workers=workers, threads=threads) as cluster:
+            top = ranked_on(RayTasks(cluster), folders, run, splits[split], KS, wanted)
+        metrics = measured(run, top, splits[split], KS, PROPENSITY_PRESETS[propensity])
     with_tail = f" with --tail {wanted:g}" if wanted else ""
     out.metrics(metrics, f"{run.name} on {len(splits[split]):,} {split} rows{with_tail}, in percent:")
     words = read.again(path, seed)
@@ -73,6 +91,16 @@ def evaluate(
     elif words:
         out.next(*predicted(folders[0], splits[split].texts))
     out.result(**named(folders), path=str(path), split=split, tail=wanted, metrics=metrics)
+
+
+def refuse_without_cluster(on: str | None, workers: int | None) -> None:
+    """An InputError if workers are asked for and no cluster, or one at no address."""
+    if on is not None:
+        from tailwright.cluster.connection import check_address
+
+        check_address(on)
+    elif workers is not None:
+        raise InputError("--workers without a cluster", expected="--on ray, or --on ray://HOST:PORT")
 
 
 def loaded(folders: Sequence[Path]) -> Run | Ensemble:

@@ -6,21 +6,11 @@ import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tailwright.errors import InputError, TailwrightError, missing_extra
+from tailwright.errors import InputError, TailwrightError, is_memory, missing_extra
 
 LESS_MEMORY = (
     "lower settings such as batch, width or beam, use --threads 1, or train on fewer rows; "
     "`tailwright models NAME` lists the settings"
-)
-# What torch, the dynamic linker and C++ say, none of them by a MemoryError.
-_SAID_OF_MEMORY = (
-    "can't allocate memory",
-    "cannot allocate memory",
-    "out of memory",
-    "not enough memory",
-    "failed to map segment",
-    "bad_alloc",
-    "unable to allocate",
 )
 _OF_THE_SYSTEM = {
     errno.ENOSPC: "make room on the disk, or write elsewhere",
@@ -56,21 +46,6 @@ def as_one_line(error: Exception) -> TailwrightError | None:
         where = f"{error.filename}: " if error.filename else ""
         return TailwrightError(f"{where}{error.strerror}; {_OF_THE_SYSTEM[error.errno]}")
     return missing_extra(error)
-
-
-def is_memory(error: BaseException | None) -> bool:
-    """Whether the want of memory is behind an error; some libraries only mention it."""
-    looked_at: set[int] = set()  # errors that were handled in turn may be behind each other
-    while error is not None and id(error) not in looked_at:
-        looked_at.add(id(error))
-        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
-            return True
-        if isinstance(error, (RuntimeError, ImportError, OSError)) and any(
-            words in str(error).lower() for words in _SAID_OF_MEMORY
-        ):
-            return True
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return False
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tailwright.cli.evaluate import dialled, loaded, named
-from tailwright.cli.options import TailOption, command
+from tailwright.cli.options import On, OnWorkers, TailOption, command
 from tailwright.cli.output import Output
+from tailwright.cli.predict_shards import OnCluster, Resume, ShardFormat, ShardRows, predict_on_cluster
 from tailwright.cli.reading import ColumnOfId, ColumnsOfText
 from tailwright.errors import InputError
 from tailwright.progress import Advance, progress, silent
@@ -37,7 +38,9 @@ def predict(
     source: Annotated[
         Path | None,
         typer.Option(
-            "--input", help="A table, or a file with a text on each line; - for lines of standard input."
+            "--input",
+            help="A table, or a file with a text on each line; - for lines of standard input; with --on also "
+            "a folder of such files.",
         ),
     ] = None,
     columns: ColumnsOfText = "",
@@ -45,10 +48,15 @@ def predict(
     out_file: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Write a table: .csv, .tsv, .jsonl (or with .gz, .zst) or .parquet."
+            "--out",
+            metavar="FILE|FOLDER",
+            help="Write a table: .csv, .tsv, .jsonl (or with .gz, .zst) or .parquet; with --on a folder of "
+            "shards.",
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file or folder of --out.")
+    ] = False,
     k: Annotated[int, typer.Option("--k", min=1, help="How many labels for each text.")] = 5,
     tail: TailOption = "0",
     threshold: Annotated[
@@ -79,6 +87,12 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    on: On = None,
+    workers: OnWorkers = None,
+    shard_format: ShardFormat = None,
+    shard_rows: ShardRows = None,
+    resume: Resume = False,
+    threads: int | None = None,
 ) -> None:
     """Label ids, names and probabilities, best first; a text of which nothing is known gets no labels.
 
@@ -88,6 +102,10 @@ def predict(
     Several runs over the same labels answer together, by the mean of their probabilities. A run is a folder
     with a `manifest.json`; a text that is also the name of such a folder can be given by `--input`.
 
+    With `--on`, workers of a Ray cluster label the rows of --input, whatever their number, and write a folder
+    of shards with a `manifest.json`; what a killed command has done is in FOLDER.partial. Paths must be on
+    storage that this machine and all nodes of the cluster see by the same name.
+
     Example: `tailwright predict run/ "wireless headphones with microphone" --k 3 --threshold 0.2`
 
     Example: `tailwright predict run/ "wireless headphones with microphone" --tail 0.5 --not sale,new`
@@ -95,6 +113,8 @@ def predict(
     Example: `tailwright predict run1/ run2/ run3/ --input titles.txt`
 
     Example: `tailwright predict run/ --input new.csv --text title,description --id sku --out labelled.csv`
+
+    Example: `tailwright predict run/ --input rows/ --out labelled/ --on ray --workers 2`
     """
     from tailwright.data.text_source import text_source
     from tailwright.runs.label_lists import listed_labels
@@ -104,10 +124,12 @@ def predict(
     from tailwright.study.page.html import refuse_unwritable
 
     folders, texts = split_runs(arguments)
-    if out_file is not None:
+    asked_of = OnCluster(on, workers, shard_format, shard_rows, resume)
+    asked_of.check(texts, source, out_file)
+    if out_file is not None and on is None:
         refuse_table(out_file, overwrite)
         refuse_unwritable(out_file)
-    elif overwrite:
+    elif overwrite and out_file is None:
         raise InputError("--overwrite without a file", expected="--out FILE")
     if source is None and (columns or key):
         raise InputError("--text or --id without a table", expected="--input FILE")
@@ -127,6 +149,11 @@ def predict(
             f"{run.name} was trained without held-out rows (a valid split): "
             "its probabilities are not calibrated"
         )
+    if on is not None and source is not None and out_file is not None:
+        predict_on_cluster(
+            out, folders, run, request, source, (columns, key), out_file, asked_of, threads, overwrite
+        )
+        return
     with ExitStack() as stack:
         read = None
         if source is not None:

@@ -116,7 +116,7 @@ def _check_room(cluster: Cluster) -> None:
 
 @contextmanager
 def _place_of_ray(out: Path) -> Iterator[Path]:
-    """A folder beside the run for what Ray Train writes, gone in the end; one of a killed command goes too."""
+    """A folder beside the run for what Ray Train writes, gone in the end, as is one of a killed command."""
     place = out.with_name(f".{partial_of(out).stem}.ray")
     with holding(place), errors_of_writing(place):
         shutil.rmtree(place, ignore_errors=True)
@@ -133,8 +133,8 @@ def _run(cluster: Cluster, task: _Task, name: str) -> None:
     from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
     from ray.train.torch import TorchConfig, TorchTrainer
 
-    for name, value in _OF_RAY_TRAIN.items():
-        os.environ.setdefault(name, value)
+    for variable, value in _OF_RAY_TRAIN.items():
+        os.environ.setdefault(variable, value)
     resources = ray.cluster_resources()
     on_gpus = task.asked.get("device") != "cpu" and resources.get("GPU", 0) >= cluster.workers
     environment = {}
@@ -179,22 +179,24 @@ def _in_a_thread(work: Any) -> None:
         raise error
 
 
-def _of_workers(error: Any) -> Exception:
+def _of_workers(error: Exception) -> Exception:
     """What is to be raised for the failures of a team, by rank: a mistake or a bug before a lost worker.
 
     The others fail, too, when one is lost: their connection to it ends, which torch calls a RuntimeError.
     """
-    failures = getattr(error, "worker_failures", {})
-    own = [failures[rank]._base_exc for rank in sorted(failures) if hasattr(failures[rank], "_base_exc")]
-    for found in own:
+    failures: Mapping[int, Exception] = getattr(error, "worker_failures", {})
+    by_rank = [failures[rank] for rank in sorted(failures)]
+    raised = [one for one in by_rank if not type(one).__module__.startswith("ray.")]
+    for found in raised:
         if isinstance(found, TailwrightError):
             return found
-    lost = [failure for failure in failures.values() if not hasattr(failure, "_base_exc")]
-    for found in own:
-        if not lost and isinstance(found, Exception) and not isinstance(found, RuntimeError):
+    lost = [one for one in by_rank if one not in raised]
+    for found in raised:
+        if not lost and not isinstance(found, RuntimeError):
             return found
-    what = lost[0] if lost else own[0] if own else error
-    lines = str(what).strip().splitlines() or [type(what).__name__]
+    what = next(iter([*lost, *raised]), error)
+    what = getattr(what, "health_check_failure", what)
+    lines = str(what).strip().splitlines() or [""]
     return _WorkerLostError(f"a worker of the cluster was lost ({type(what).__name__}: {lines[0]})")
 
 

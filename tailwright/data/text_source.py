@@ -61,23 +61,27 @@ class TextSource(NamedTuple):
     has_ids: bool
     notes: tuple[str, ...]
     blocks: Callable[[], Iterator[TextBlock]]
+    is_utf8: bool = True  # else a copy is read
 
 
 @contextmanager
-def text_source(path: str | Path, *, text: str | Sequence[str] = (), id: str = "") -> Iterator[TextSource]:
+def text_source(
+    path: str | Path, *, text: str | Sequence[str] = (), id: str = "", rows: int | None = None
+) -> Iterator[TextSource]:
     """The texts of a table, or of a file with one on each line; a one-line `InputError` says what is wrong.
 
-    A file is a table by its suffix, or because `text` or `id` name columns; `-` is standard input.
+    A file is a table by its suffix, or because `text` or `id` name columns; `-` is standard input. A file
+    in UTF-8 whose `rows` were checked and counted before is not read once more for that.
     """
     texts = columns_in(text) if isinstance(text, str) else tuple(text)
     place, options = ReadOptions(texts, id=id, labelled=False).of_path(str(path))
     with tempfile.TemporaryDirectory(prefix="tailwright-") as scratch:
         if not _is_table(place, options):
-            yield _lines(place, Path(scratch))
+            yield _lines(place, Path(scratch), rows)
             return
         stand_ins = StandIns(Path(scratch))
-        found = stand_ins.read(place, lambda own: _table(stand_ins.of(own), options))
-        yield found._replace(notes=(*stand_ins.notes, *found.notes))
+        found = stand_ins.read(place, lambda own: _table(stand_ins.of(own), options, rows))
+        yield found._replace(notes=(*stand_ins.notes, *found.notes), is_utf8=not stand_ins.files)
 
 
 def _is_table(place: str, options: ReadOptions) -> bool:
@@ -85,7 +89,7 @@ def _is_table(place: str, options: ReadOptions) -> bool:
     return named or place.startswith(SQLITE) or suffix_of(Path(place)) in ROW_SUFFIXES
 
 
-def _lines(place: str, scratch: Path) -> TextSource:
+def _lines(place: str, scratch: Path, counted: int | None) -> TextSource:
     """A text a line. Standard input is copied first, as it is read twice."""
     path = shown = Path(place)
     if place == STDIN:
@@ -94,7 +98,7 @@ def _lines(place: str, scratch: Path) -> TextSource:
             shutil.copyfileobj(sys.stdin.buffer, copy)
     _refuse_missing(path)
     try:
-        rows = sum(1 for _ in numbered_lines(path))
+        rows = sum(1 for _ in numbered_lines(path)) if counted is None else counted
     except NotUtf8Error as error:
         problem = "found bytes that are not UTF-8"
         raise InputError(problem, expected="UTF-8", path=shown, line=error.line) from error
@@ -107,7 +111,7 @@ def _lines(place: str, scratch: Path) -> TextSource:
     return TextSource(rows, False, (), blocks)
 
 
-def _table(path: Path, options: ReadOptions) -> TextSource:
+def _table(path: Path, options: ReadOptions, counted: int | None) -> TextSource:
     """The texts of a table, with or without labels."""
     _refuse_missing(path)
     suffix = suffix_of(path)
@@ -115,18 +119,22 @@ def _table(path: Path, options: ReadOptions) -> TextSource:
         fields, rows, _ = parquet_blocks(path, options, ROWS_A_BLOCK)
         return TextSource(rows, *_taken(fields), lambda: _typed(path, options))
     if suffix in _CELLS or suffix not in ROW_SUFFIXES:
-        return _counted(lambda: _of_cells(*delimited_blocks(path, options, ROWS_A_BLOCK)))
+        return _counted(lambda: _of_cells(*delimited_blocks(path, options, ROWS_A_BLOCK)), counted)
     if suffix in _JSON_LINES:
-        return _counted(lambda: _of_rows(*jsonl_blocks(path, options, ROWS_A_BLOCK)))
+        return _counted(lambda: _of_rows(*jsonl_blocks(path, options, ROWS_A_BLOCK)), counted)
     held = read_rows(path, options)
     block = TextBlock.of(held)
     return TextSource(len(held.texts), *_taken(held.fields), lambda: _sliced(block))
 
 
-def _counted(read: Callable[[], tuple[Fields, Iterator[TextBlock]]]) -> TextSource:
-    """A source that is read once now, so that what is wrong with it is said before anything is labelled."""
+def _counted(read: Callable[[], tuple[Fields, Iterator[TextBlock]]], counted: int | None) -> TextSource:
+    """A source that is read once now, so that what is wrong with it is said before anything is labelled.
+
+    Unless that was done before.
+    """
     fields, blocks = read()
-    return TextSource(sum(len(block.texts) for block in blocks), *_taken(fields), lambda: read()[1])
+    rows = sum(len(block.texts) for block in blocks) if counted is None else counted
+    return TextSource(rows, *_taken(fields), lambda: read()[1])
 
 
 def _of_cells(fields: Fields, tables: Iterator[pa.Table]) -> tuple[Fields, Iterator[TextBlock]]:

@@ -10,6 +10,7 @@ Where labels have texts, these count in the clusters beside the labels' rows (do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -21,12 +22,14 @@ from scipy import sparse
 
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset
-from tailwright.data.text.tfidf import TfIdf
+from tailwright.data.dataset import Dataset, text_buffers
+from tailwright.data.text.sharded_tfidf import fit_transform_in_shards
+from tailwright.data.text.tfidf import TfIdf, csr_of_rows
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
+from tailwright.kernels.room import Pile
 from tailwright.labels.tree import LabelTree, TreeShape, with_more_labels
-from tailwright.labels.vectors import pifa, unit_rows
+from tailwright.labels.vectors import pifa, pifa_in_blocks, unit_rows
 from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.models.shared.reasons import Reasons, Step, WordShare, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
@@ -45,6 +48,7 @@ from tailwright.training.forest_pieces import (
 from tailwright.training.forest_rows import ForestRows
 from tailwright.training.memory import MB, MemoryNeed, give_back
 from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, solve_level
+from tailwright.training.out_of_core import room_for
 from tailwright.training.tree_shards import LABELS_A_SHARD
 from tailwright.training.workplace import Workplace
 
@@ -92,26 +96,30 @@ class Linear(Model):
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train, settings = corpus.train, self.settings
-        with work.phase("features", rows=len(train)):
-            self.features, matrix = TfIdf.fit_transform(train.texts)
-        with work.phase("clusters"):
-            labels, vectors = self._label_vectors(corpus, matrix)
-            vectors = vectors[labels]
-        give_back()
-        memory_need(vectors, matrix, settings).announce(work, LESS_MEMORY)
-        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        to_cluster = LabelsToCluster(vectors, labels, shape, seed)
-
-        executor = elsewhere()
-        if executor is None:
-            grown = _one_by_one(
-                lambda number: self._tree(number, grown_label_tree(to_cluster, number), train, matrix, seed),
-                work,
-            )
-        else:
-            rows, memory = self._rows(train, matrix, seed), memory_of_pieces(vectors, matrix, settings)
-            grown = _by_pieces(executor, to_cluster, rows, work, memory)
-        self.forest = self._forest(grown, settings.trees, len(corpus.labels), work)
+        with ExitStack() as stack:
+            is_large = stack.enter_context(room_for(expected_rows(train.texts), work))
+            fit_transform = fit_transform_in_shards if is_large else TfIdf.fit_transform
+            with work.phase("features", rows=len(train)):
+                self.features, matrix = fit_transform(train.texts)
+            with work.phase("clusters"):
+                of_labels = self._label_vectors_in_files if is_large else self._label_vectors
+                labels, vectors = of_labels(corpus, matrix)
+                vectors = vectors if is_large else vectors[labels]
+            give_back()
+            need = memory_need(vectors, matrix, settings)
+            is_large = stack.enter_context(room_for(need, work))
+            (need.without("rows") if is_large else need).announce(work, LESS_MEMORY)
+            shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
+            to_cluster = LabelsToCluster(vectors, labels, shape, seed)
+            executor = elsewhere()
+            if executor is None:
+                grown = _one_by_one(
+                    lambda n: self._tree(n, grown_label_tree(to_cluster, n), train, matrix, seed), work
+                )
+            else:
+                rows, memory = self._rows(train, matrix, seed), memory_of_pieces(vectors, matrix, settings)
+                grown = _by_pieces(executor, to_cluster, rows, work, memory)
+            self.forest = self._forest(grown, settings.trees, len(corpus.labels), work)
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """Old words keep their weights and old labels their clusters, so most nodes need not be solved again.
@@ -145,6 +153,25 @@ class Linear(Model):
             texts = self.features.transform(corpus.labels.texts)  # of length 1, as are the others
             vectors = unit_rows(vectors + np.float32(self.settings.label_texts) * texts)
         return np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32), vectors
+
+    def _label_vectors_in_files(
+        self, corpus: Corpus, matrix: sparse.csr_array
+    ) -> tuple[np.ndarray, sparse.csr_array]:
+        """The labels with rows that count, and what these alone are clustered by, in files."""
+        targets, weight = corpus.train.weighted_targets(), np.float32(self.settings.label_texts)
+        counts = targets.sum(axis=0) > 0
+        sizes = [np.zeros(1, np.int64)]
+        with Pile(np.int32) as columns, Pile(np.float32) as values:
+            for block, vectors in pifa_in_blocks(targets, matrix):
+                if weight:
+                    own_texts = corpus.labels.texts.slice(block.start, len(block))
+                    vectors = unit_rows(vectors + weight * self.features.transform(own_texts))
+                vectors = vectors[np.flatnonzero(counts[block.start : block.stop])]
+                columns.add(vectors.indices)
+                values.add(vectors.data)
+                sizes.append(np.diff(vectors.indptr))
+            rows = np.cumsum(np.concatenate(sizes)), columns.array(), values.array()
+        return np.flatnonzero(counts).astype(np.int32), csr_of_rows(rows, matrix.shape[1])
 
     def _forest(self, grown: Grown, trees: int, labels: int, work: Workplace) -> Forest:
         """All trees; those that a killed fit finished are kept."""
@@ -228,6 +255,16 @@ class Linear(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
+
+
+def expected_rows(texts: pa.LargeStringArray) -> MemoryNeed:
+    """What the features of the rows will take, before there are any; labels come to it.
+
+    A word and the blank behind it are six letters in English, more in most languages. The matrix is there as
+    it is, and for the labels' vectors with rows of length 1; then come these vectors and two copies of them.
+    """
+    bounds, _ = text_buffers(texts)
+    return MemoryNeed({"rows": 5 * 8 * float(bounds[-1] - bounds[0] + len(texts)) / 6})
 
 
 def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:

@@ -62,12 +62,17 @@ def evaluate(
 
 def ranked(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS, tail: Tail = 0.0) -> TopK:
     """The run's best labels of each row, enough for all `ks` after excluded pairs are left out."""
+    return run.top(data.texts, depth_for(run, data, ks), data.excluded, tail)
+
+
+def depth_for(run: Run | Ensemble, data: Dataset, ks: Sequence[int] = KS) -> int:
+    """How many labels are to be ranked; InputError if the run cannot be evaluated on these rows."""
     if data.labels != len(run.labels):
         raise InputError(f"found rows over {data.labels:,} labels", expected=f"the run's {len(run.labels):,}")
     if not len(data):
         raise InputError("found no rows", expected="at least one row to evaluate on")
     most_excluded = int(np.diff(data.excluded.indptr).max(initial=0))
-    return run.top(data.texts, min(max(ks) + most_excluded, len(run.labels)), data.excluded, tail)
+    return min(max(ks) + most_excluded, len(run.labels))
 
 
 def refuse_other_labels(corpus: Corpus, run: Run | Ensemble, name: object = "the run") -> None:

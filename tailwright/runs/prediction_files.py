@@ -63,10 +63,10 @@ def refuse_table(path: Path, overwrite: bool) -> None:
 
 def write_predictions(path: Path, blocks: Iterable[Labelled], labels: LabelSpace) -> None:
     """Write the whole file or nothing; it is there once all blocks are written."""
-    suffix, form = suffix_of(path), _Form(labels)
+    suffix, form = suffix_of(path), Form(labels)
     with whole_file(path) as staged:
         if suffix == ".parquet":
-            _write_parquet(staged, map(form.table, blocks))
+            write_tables(staged, map(form.table, blocks))
         elif suffix == ".jsonl":
             write_objects(staged, (row for block in blocks for row in form.rows(block)))
         else:
@@ -75,7 +75,7 @@ def write_predictions(path: Path, blocks: Iterable[Labelled], labels: LabelSpace
 
 
 @dataclass(frozen=True, eq=False)
-class _Form:
+class Form:
     """How predictions over these labels are written: references to them, and their cells."""
 
     labels: LabelSpace
@@ -144,7 +144,7 @@ class _Form:
         )
 
 
-def _write_parquet(path: Path, tables: Iterator[pa.Table]) -> None:
+def write_tables(path: Path, tables: Iterator[pa.Table]) -> None:
     """A file with a row group for each few tables; there is at least one."""
     first = next(tables)
     with pyarrow.parquet.ParquetWriter(path, first.schema, compression="zstd") as writer:

@@ -32,10 +32,12 @@ def partial_of(out: Path) -> Path:
     return out.with_name(out.name + ".partial")
 
 
-def make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
-    """Make the work folder of a run; where it is resumed, check that it belongs to the same training.
+def make_place(
+    out: Path, asked: dict[str, Any], resume: bool, overwrite: bool, work: str = "training"
+) -> None:
+    """Make the work folder of a run; where it is resumed, check that it belongs to the same work.
 
-    For callers who hold it.
+    For callers who hold it. `work` is what an unfinished one is called.
     """
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError("exists already", expected="a new folder, or --overwrite", path=out)
@@ -49,15 +51,15 @@ def make_place(out: Path, asked: dict[str, Any], resume: bool, overwrite: bool) 
         if asked_file.exists():
             if not resume:
                 expected = "--resume to go on, or --overwrite to start anew"
-                raise InputError("an unfinished training of this run", expected=expected, path=partial)
+                raise InputError(f"an unfinished {work} of this run", expected=expected, path=partial)
             if asked_file.read_text(encoding="utf-8") != fingerprint:
-                other = "an unfinished training with other data, model or settings"
+                other = f"an unfinished {work} with other data, model or settings"
                 raise InputError(other, expected="the same as before, or --overwrite", path=partial)
         partial.mkdir(parents=True, exist_ok=True)
         clear_remains(asked_file)
         if not asked_file.exists() and any(partial.iterdir()):
-            # Killed while the folder was being removed: parts that are left may be of any training.
-            problem = f"has no {ASKED}, so nobody can tell which training it is of"
+            # Killed while the folder was being removed: parts that are left may be of any.
+            problem = f"has no {ASKED}, so nobody can tell which {work} it is of"
             raise InputError(problem, expected="--overwrite without --resume, which removes it", path=partial)
         write_whole(asked_file, fingerprint.encode())
 

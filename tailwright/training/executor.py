@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Generic[S]):
+    """A `shared` that takes long to unpack, such as a model: another process unpacks it once, and keeps it.
+
+    Handed to `run` several times, it is sent once.
+    """
+
+    thing: S
 
 
 class Executor(Protocol):

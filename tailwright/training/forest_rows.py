@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from tailwright.data.batch_targets import TargetRows
-from tailwright.data.pairs import csr_arrays
+from tailwright.data.pairs import CsrArrays, csr_arrays
+from tailwright.kernels.csr import gather_rows
 from tailwright.streams import stream
 from tailwright.training.one_versus_rest import Solver, TreeRows
 
@@ -26,6 +27,16 @@ class ForestRows:
         draw = stream(self.solver.seed, "linear", number)
         # In random order, because a solver starts with the first rows as a sample of all.
         order = draw.permutation(len(self.targets))
-        features, targets = csr_arrays(self.matrix[order]), self.targets.for_kernels()(order)
-        rows = TreeRows(features, self.matrix.shape[1], targets, self.targets.labels)
+        rows = TreeRows(
+            self._features(order),
+            self.matrix.shape[1],
+            self.targets.for_kernels()(order),
+            self.targets.labels,
+        )
         return order, rows, replace(self.solver, seed=int(draw.integers(2**62)))
+
+    def _features(self, order: np.ndarray) -> CsrArrays:
+        if self.matrix.data.flags.writeable:
+            return gather_rows(*csr_arrays(self.matrix), order)
+        # Sent by another process: kernels would need a copy of all of it.
+        return csr_arrays(self.matrix[order])

@@ -113,12 +113,9 @@ class Workplace:
         It is left to be older where it took long to write, so that a large model does not spend its time on
         checkpoints.
         """
-        if self.folder is None:
+        if self.folder is None or not (now or self.checkpoint_is_due()):
             return
         started = time.monotonic()
-        wait = max(self.checkpoint_seconds, self._writing_seconds / LARGEST_SHARE)
-        if not now and self.checkpoint_seconds and started - self._last_checkpoint < wait:
-            return
         from tailwright.store import writing
 
         with writing(self.folder / "checkpoint", kind="checkpoint", overwrite=True) as folder:
@@ -126,13 +123,19 @@ class Workplace:
         self._last_checkpoint = time.monotonic()
         self._writing_seconds = self._last_checkpoint - started
 
-    def restore(self) -> FolderReader | None:
-        """The checkpoint to resume from, if there is one and this fit resumes."""
+    def checkpoint_is_due(self) -> bool:
+        """Whether `checkpoint` would write one."""
+        wait = max(self.checkpoint_seconds, self._writing_seconds / LARGEST_SHARE)
+        due = not self.checkpoint_seconds or time.monotonic() - self._last_checkpoint >= wait
+        return self.folder is not None and due
+
+    def restore(self, *, mapped: bool = False) -> FolderReader | None:
+        """The checkpoint to resume from, if there is one and this fit resumes; `mapped` as of a folder."""
         if not self.resume or self.reads is None or not (self.reads / "checkpoint").exists():
             return None
         from tailwright.store import open_folder
 
-        return open_folder(self.reads / "checkpoint", kind="checkpoint")
+        return open_folder(self.reads / "checkpoint", kind="checkpoint", mapped=mapped)
 
 
 def _line(event: str, facts: dict[str, Any]) -> str:
