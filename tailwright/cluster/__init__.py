@@ -5,6 +5,7 @@
 | `connection` | starts a local cluster or connects to one; what a worker gets |
 | `halves` | rows that a worker has too little memory for, as two halves |
 | `tasks` | an executor whose pieces are Ray tasks, with retries |
+| `room` | says so where no node has room for a piece of work |
 | `training` | trains a model on a cluster, in the way that suits it |
 | `team_training` | one torch model trained by all workers, by Ray Train |
 | `predicting` | `predict_shards`: labels of any number of rows, as a folder of shards |

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from tailwright.cluster.connection import Cluster
 from tailwright.cluster.halves import ADVICE, Asked, Pieces, WorkerMemoryError
+from tailwright.cluster.room import say_if_none_fits
 from tailwright.errors import TailwrightError
 from tailwright.training.executor import Held
 
@@ -39,6 +40,7 @@ class RayTasks:
         remote = ray.remote(num_cpus=self.cluster.threads, memory=int(memory_mb * MB), max_retries=RETRIES)(
             _with_held(task) if isinstance(shared, Held) else task
         )
+        say_if_none_fits(self.cluster.threads, memory_mb)
         # A reference inside a list is passed on as it is, so that a worker can look at what it has.
         sent = [_sent_once(shared)] if isinstance(shared, Held) else ray.put(shared)
         left, most = Pieces(pieces), self._tasks_at_a_time()

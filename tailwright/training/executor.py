@@ -31,7 +31,8 @@ class Executor(Protocol):
     """Runs tasks, at most `workers` at a time."""
 
     @property
-    def workers(self) -> int: ...
+    def workers(self) -> int:
+        """How many pieces are done at the same time."""
 
     def run(
         self, task: Callable[[S, P], R], shared: S, pieces: Sequence[P], *, memory_mb: float = 0.0

@@ -38,6 +38,5 @@ class ForestRows:
     def _features(self, order: np.ndarray) -> CsrArrays:
         if self.matrix.data.flags.writeable:
             return gather_rows(*csr_arrays(self.matrix), order)
-        return csr_arrays(
-            self.matrix[order]
-        )  # sent by another process: kernels would need a copy of all of it
+        # Sent by another process: kernels would need a copy of all of it.
+        return csr_arrays(self.matrix[order])

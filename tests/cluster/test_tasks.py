@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tailwright.cluster.connection import check_address, connected
+from tailwright.cluster.room import say_if_none_fits
 from tailwright.cluster.tasks import RayTasks
 from tailwright.errors import InputError
 
@@ -45,6 +46,13 @@ def test_a_piece_whose_worker_is_killed_is_done_again(cluster, tmp_path):
     found = dict(RayTasks(cluster).run(killed_once, tmp_path, list(range(4))))
     assert found == {0: 1, 1: 2, 2: 3, 3: 4}
     assert (tmp_path / "2").exists()
+
+
+def test_a_piece_that_fits_on_no_node_is_said_to_wait(cluster, caplog):
+    say_if_none_fits(2, 1.0)
+    assert not caplog.records
+    say_if_none_fits(1, 1e9)
+    assert "waiting for a node with 1 cores and 1,000,000,000 MB" in caplog.text
 
 
 def test_a_process_that_is_connected_stays_so(cluster):
