@@ -38,9 +38,14 @@ from tailwright.training.team import PATIENCE
 
 RESTARTS = 3  # of a team that has lost a worker
 LOOPBACK = "lo"
-# Ray looks at the workers every 2 s and gives up after a minute without them; a small training is shorter
-# than the one, and the imports of a busy machine can take longer than the other.
-_OF_RAY_TRAIN = {"RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "600"}
+# Ray looks at the workers every 2 s and gives up after a minute without them: a small training is shorter
+# than the one, and imports can take longer than the other on a busy machine. The rest saves a process each.
+_OF_RAY_TRAIN = {
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",
+    "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "600",
+    "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",
+    "RAY_TRAIN_METRICS_ENABLED": "0",
+}
 
 
 @dataclass(frozen=True)

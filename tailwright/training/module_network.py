@@ -31,6 +31,7 @@ class ModuleNetwork(Network):
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
+        self._shards = shards_of(module)  # once: every step asks for them
 
     def parameters(self) -> list[str]:
         return parameter_names(self.module)
@@ -48,7 +49,7 @@ class ModuleNetwork(Network):
         return ModuleOptimisers(self.module, plan)
 
     def shards(self) -> dict[str, Shard]:
-        return shards_of(self.module)
+        return self._shards
 
     def begin(self, team: Team) -> None:
         if self.module.training:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from torch import nn
 
 from tailwright.data.corpus import Corpus
 from tailwright.errors import InputError
@@ -35,14 +35,15 @@ def dense_head(
     return head
 
 
-def whole_head(head: Any, folder: Path | None) -> Any:
-    """A trained head; a sharded one made whole, on the disk, in every process."""
+def make_head_whole(network: nn.Module, folder: Path | None) -> None:
+    """Replace the head of a trained network, if it is sharded, by a whole one, which is on the disk."""
+    head = getattr(network, "head", None)
     if not isinstance(head, ShardedDenseHead):
-        return head
+        return
     team = head.together
     assert isinstance(team, Team)
     tables: dict[str, np.ndarray] = {
         name: whole_table(parameter.detach().cpu().numpy(), head.shard, team, folder)
         for name, parameter in head.named_parameters()
     }
-    return DenseHead.of(tables["weight"], tables["bias"]).to(next(head.parameters()).device)
+    network.head = DenseHead.of(tables["weight"], tables["bias"]).to(next(head.parameters()).device)
