@@ -12,7 +12,7 @@ from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import CsrArrays, csr_arrays, row_ids
 from tailwright.kernels.csr import gather_rows
 
-ENTRIES_A_BLOCK = 1 << 23  # of the rows that are gathered for a block of labels
+ENTRIES_A_BLOCK = 1 << 20  # of the rows that are gathered for a block of labels
 
 
 def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:

@@ -274,7 +274,8 @@ def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: L
     put together. The rows are there in random order, by word, and those that a classifier looks at side by
     side. Clusters come before that: the root's have a number for each word and cluster.
     """
-    classifiers, rows = (settings.trees + 1) * 24.0 * vectors.nnz, 3.0 * 8 * matrix.nnz
+    # A single tree is put together and checked, which takes as much as three that are put side by side.
+    classifiers, rows = max(settings.trees + 1, 4) * 24.0 * vectors.nnz, 3.0 * 8 * matrix.nnz
     clusters = 8.0 * vectors.nnz + 4.0 * matrix.shape[1] * settings.branching * (settings.depth > 1)
     left = max(0.0, clusters - classifiers - rows)
     return MemoryNeed({"clusters": left, "rows": rows, "classifiers": classifiers})

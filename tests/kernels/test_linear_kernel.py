@@ -207,3 +207,23 @@ def test_taking_rows_turning_and_sorting_agree_with_scipy(rows, columns, seed):
     )
     again = sparse.csr_array((data, indices, indptr), shape=(len(used), rows)).toarray()
     assert np.array_equal(again, matrix.toarray().T[used])
+
+
+@pytest.mark.parametrize("few", [0, 10**9], ids=["searched", "by a table"])
+@given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_rows_of_a_node_are_found_by_search_as_by_a_table(few, rows, columns, seed):
+    random = np.random.default_rng(seed)
+    matrix = sparse.random_array((rows, columns), density=0.4, rng=random, format="csr", dtype=np.float32)
+    matrix.sort_indices()
+    parts, chosen = csr_arrays(matrix), np.flatnonzero(random.random(rows) < 0.6).astype(np.int32)
+    turned = transposed(*parts, columns)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tailwright.kernels.csr.FEW", few)
+        features, *local = local_rows(*parts, chosen, columns)
+        mine = local_targets(*turned, 0, columns, chosen, rows)
+    assert features.dtype == local[1].dtype == mine[1].dtype == np.int32
+    assert features.tolist() == sorted(set(matrix[chosen].nonzero()[1].tolist()))
+    taken = sparse.csr_array((local[2], local[1], local[0]), shape=(len(chosen), len(features))).toarray()
+    assert np.array_equal(taken, matrix.toarray()[chosen][:, features])
+    dense = sparse.csr_array((mine[2], mine[1], mine[0]), shape=(columns, len(chosen))).toarray()
+    assert np.array_equal(dense, matrix.toarray()[chosen].T)

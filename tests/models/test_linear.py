@@ -209,6 +209,26 @@ def test_a_tree_holds_every_label_once_and_cuts_only_large_nodes(depth):
         assert len(set(zip(above[1000:], below[1000:], strict=True))) == len(set(below[1000:]))
 
 
+def test_a_huge_lowest_node_is_cut_into_balanced_siblings(monkeypatch):
+    vectors = sparse.random_array(
+        (600, 40), density=0.1, rng=np.random.default_rng(0), format="csr", dtype=np.float32
+    )
+    vectors.data[vectors.indptr[100] :] = 0  # like no centroid: k-means leaves these together
+    vectors.eliminate_zeros()
+    shape, labels = TreeShape(depth=3, branching=4, cluster_size=20), np.arange(600, dtype=np.int32)
+    as_it_was = label_tree(vectors, labels, shape, seed=0)
+    monkeypatch.setattr("tailwright.labels.tree.TOLERATED", 400)
+    monkeypatch.setattr("tailwright.labels.tree.MOST_LABELS", 100)
+    cut = label_tree(vectors, labels, shape, seed=0)
+    assert np.diff(as_it_was.starts[-1]).max() >= 500
+    assert np.diff(cut.starts[-1]).max() <= 100
+    assert cut.depth == as_it_was.depth
+    assert sorted(cut.labels.tolist()) == labels.tolist()
+    assert (cut.starts[1][-1], cut.starts[2][-1]) == (cut.width(1), 600)
+    top = cut.node_of_label(0, 600)
+    assert (top == as_it_was.node_of_label(0, 600)).all()
+
+
 def test_labels_on_the_same_words_share_a_cluster():
     vectors = sparse.csr_array(np.repeat(np.eye(3, dtype=np.float32), 10, axis=0))
     tree = label_tree(vectors, np.arange(30), TreeShape(depth=2, branching=8, cluster_size=5), seed=1)

@@ -58,7 +58,12 @@ class _KnownWords:
     """All words of the shards so far, in the order in which they came, and how often they occur."""
 
     def __init__(self) -> None:
-        self._table = np.empty(0, np.uint64), np.zeros(1, np.int64), np.empty(0, np.uint8)
+        # keys, bounds and content, as `kernels.word_tables` has them
+        self._table: tuple[np.ndarray, np.ndarray, np.ndarray] = (
+            np.empty(0, np.uint64),
+            np.zeros(1, np.int64),
+            np.empty(0, np.uint8),
+        )
         self._documents = np.zeros(0, np.int64)
         self._occurrences = np.zeros(0, np.int64)
 
@@ -67,7 +72,9 @@ class _KnownWords:
         bounds, content = (array.copy() for array in text_buffers(tokens.vocabulary))  # writeable: one type
         bounds -= bounds[0]
         _, keys, _ = index_words(bounds, content)
-        *self._table, places = merge_words(*self._table, keys, bounds, content)
+        known, ends, letters = self._table
+        known, ends, letters, places = merge_words(known, ends, letters, keys, bounds, content)
+        self._table = known, ends, letters
         for name, counts in zip(
             ("_documents", "_occurrences"), word_counts(tokens, threads=threads), strict=True
         ):
