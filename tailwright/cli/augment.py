@@ -14,7 +14,8 @@ from tailwright.augmentation import Forecast, RowAugmenter, RowMethod, row_augme
 from tailwright.cli.config import Asked
 from tailwright.cli.failures import going_on
 from tailwright.cli.hints import free_name, trained_on
-from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, Seed, command
+from tailwright.cli.on_cluster import check_on, working_on
+from tailwright.cli.options import CorpusPath, FilterRows, MaskHeads, On, OnWorkers, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
@@ -57,6 +58,9 @@ def augment(
         bool, typer.Option("--dry-run", help="Only forecast rows, time, memory and disk; OUT is not written.")
     ] = False,
     seed: Seed = 0,
+    on: On = None,
+    workers: OnWorkers = None,
+    threads: int | None = None,
 ) -> None:
     """Add training rows and write the corpus; validation and test rows stay as they are.
 
@@ -71,8 +75,14 @@ def augment(
     Methods that write texts with a language model take long: `--dry-run` measures a few steps and says how
     long. Their work is kept, so after a kill the same command continues.
 
+    With `--on` the workers of a Ray cluster edit rows (`eda`, `wordnet`), write texts (`gda`, `xda`, whose
+    language model learns here) and score rows (`filter`, whose classifier learns here). The rows are those
+    of one process. `gandalf` and `calibrated-gandalf`, which need a graph over all labels, and `mask`, which
+    takes a moment, work here.
+
     Example: `tailwright augment data/ --augment gandalf --out data2/ --format xc --binarise 0.5`
     """
+    check_on(on, workers)
     asked = Asked()
     for assignment in assignments or []:
         asked.set(assignment)
@@ -106,16 +116,16 @@ def augment(
             out.next("augment", *words, *asked_for, "--out", str(target or free_name("augmented")))
         return
     rows_in = len(corpus.train)
-    start = time.perf_counter()
-    with going_on(_kept):
+    with going_on(_kept), working_on(on, workers, threads) as cluster:
+        start = time.perf_counter()
         for augmenter in augmenters:
             corpus = tw.augment(corpus, augmenter, seed=seed)
-    if binarise is not None:
-        corpus = corpus.with_train(corpus.train.binarised(binarise))
-    seconds = time.perf_counter() - start
+        if binarise is not None:
+            corpus = corpus.with_train(corpus.train.binarised(binarise))
+        seconds = time.perf_counter() - start
     report = write_rows(out, corpus, target, rows_in, to, overwrite)
     out.next(*trained_on([str(target)], "--augment", "none"))
-    out.result(**report, method=methods, seconds=round(seconds, 3))
+    out.result(**report, method=methods, seconds=round(seconds, 3), **cluster)
 
 
 def _kept() -> str:

@@ -11,7 +11,8 @@ import typer
 from tailwright.cli.augment import write_rows
 from tailwright.cli.config import Asked
 from tailwright.cli.hints import trained_on
-from tailwright.cli.options import ScorerRun, Seed, command
+from tailwright.cli.on_cluster import check_on, working_on
+from tailwright.cli.options import On, OnWorkers, ScorerRun, Seed, command
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 from tailwright.settings import settings_from
@@ -39,6 +40,9 @@ def filter_rows(
     to: Annotated[str, typer.Option("--format", help="As in `tailwright data convert`.")] = "jsonl.gz",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
     seed: Seed = 0,
+    on: On = None,
+    workers: OnWorkers = None,
+    threads: int | None = None,
 ) -> None:
     """Score the new rows of a corpus by a trained classifier and keep the best; original rows all stay.
 
@@ -46,6 +50,9 @@ def filter_rows(
     (consistency), and yet has something to learn from it (diversity).
 
     The corpus must say where its rows came from: jsonl, csv, tsv and parquet do, other formats do not.
+
+    With `--on` the workers of a Ray cluster score the rows; a classifier that is trained for it is trained
+    before.
 
     Example: `tailwright filter data2/ --with runs/plain --out data3/ --keep 0.5`
     """
@@ -55,6 +62,7 @@ def filter_rows(
     from tailwright.runs.augmenting import check_methods
     from tailwright.runs.scoring import row_scores
 
+    check_on(on, workers)
     asked = Asked()
     for assignment in assignments or []:
         asked.set(assignment)
@@ -66,14 +74,15 @@ def filter_rows(
     corpus = read.all_rows(path, seed)
     refuse_without_made_rows(corpus)
     check_methods([method], corpus)
-    start = time.perf_counter()
-    scored = row_scores(corpus, method.settings, seed=seed)
-    filtered = method.acted(corpus, scored)
-    seconds = time.perf_counter() - start
+    with working_on(on, workers, threads) as cluster:
+        start = time.perf_counter()
+        scored = row_scores(corpus, method.settings, seed=seed)
+        filtered = method.acted(corpus, scored)
+        seconds = time.perf_counter() - start
     _show(out, scored)
     report = write_rows(out, filtered, target, len(corpus.train), to, overwrite)
     out.next(*trained_on([str(target)], "--augment", "none"))
-    out.result(**report, made=len(scored.rows), **scored.histograms(), seconds=round(seconds, 3))
+    out.result(**report, made=len(scored.rows), **scored.histograms(), seconds=round(seconds, 3), **cluster)
 
 
 def _show(out: Output, scored: RowScores) -> None:

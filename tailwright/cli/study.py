@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tailwright.cli.hints import trained_on
-from tailwright.cli.options import Threads, command
+from tailwright.cli.options import On, Threads, command
 from tailwright.cli.output import Output
 from tailwright.errors import InputError
 from tailwright.study.run.display import in_words
 
 if TYPE_CHECKING:
-    from tailwright.study.run.runner import Study
+    from tailwright.study.run.runner import Ran, Study
 
 
 @command
@@ -24,8 +25,16 @@ def study(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to train and to compare.")],
     place: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study's folder.")],
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=1024, help="How many cells are run at a time.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=100_000,
+            help="How many cells are run at a time.",
+            show_default="1; with --on as many as the cluster has cores for",
+        ),
+    ] = None,
+    on: On = None,
     only: Annotated[
         str | None,
         typer.Option("--only", metavar="PATTERN", help="Only cells with this in their name (* and ? work)."),
@@ -33,6 +42,27 @@ def study(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells and what is left to do; run nothing.")
     ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="OUTCOMES",
+            help="Write what came of finished cells into this small folder, beside what it holds already; "
+            "run nothing and leave DIR as it is.",
+        ),
+    ] = None,
+    take: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="OUTCOMES",
+            help="First take in what --keep wrote, of whatever version of the code: such cells are finished.",
+        ),
+    ] = None,
+    no_training: Annotated[
+        bool, typer.Option("--no-training", help="Run no cell; write tables and report of what is finished.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Train cells that were taken in with --from.")] = False,
     threads: Threads = None,
 ) -> None:
     """Train every dataset x model x augmentation x fraction x seed of a plan, and compare what came out.
@@ -53,12 +83,28 @@ def study(
     where it was; several may work on one DIR. In the end DIR has results.parquet, tables.md, tables.tex and
     report.html.
 
+    With --on each cell is a task of a Ray cluster, of --threads threads (default 1). DIR and the data must be
+    on storage that all nodes see under the same path.
+
+    Trained runs are large and stay in DIR; --keep writes all else that came of finished cells into a folder
+    of files for a repository, and --from takes it in elsewhere, so that tables need no training.
+
     Example: `tailwright study studies/demo.toml --out demo-study --workers 2`
     """
     from tailwright.study.compare.conclusion import conclude
     from tailwright.study.plan.plan import read_plan
-    from tailwright.study.run.runner import prepared, run_study
+    from tailwright.study.run.keeping import drop_taken, keep_outcomes, take_outcomes
+    from tailwright.study.run.runner import Ran, prepared, write_down
 
+    _refuse_together(
+        {"--keep": keep, "--from": take, "--anew": anew, "--dry-run": dry_run},
+        {"--on": on, "--keep": keep, "--dry-run": dry_run, "--no-training": no_training},
+        {"--anew": anew, "--no-training": no_training},
+    )
+    if on is not None:
+        from tailwright.cluster.connection import check_address
+
+        check_address(on)
     planned = prepared(read_plan(file), place)
     if not planned.keys(only):
         some = next(iter(planned.keys().values())).title
@@ -72,8 +118,27 @@ def study(
         _show_plan(out, planned, only)
         out.next(*again)
         return
+    if keep is not None:
+        kept = keep_outcomes(planned, keep, only)
+        out.text(
+            f"{kept.written} outcomes written to {keep}, {kept.unchanged} as they were; "
+            f"{kept.missing} cells are not finished"
+        )
+        out.next(*again, "--from", str(keep))
+        out.result(outcomes=str(keep), written=kept.written, unchanged=kept.unchanged, missing=kept.missing)
+        return
+    if take is not None:
+        out.note(f"{take_outcomes(planned, take, only)} outcomes taken from {take}")
+    if anew:
+        out.note(f"{drop_taken(planned, only)} cells are trained anew")
     try:
-        ran = run_study(planned, workers=workers, threads=threads, only=only, shown=not out.quiet)
+        if no_training:
+            write_down(planned)
+            asked = planned.keys(only)
+            ran = Ran(len(asked), finished=sum(map(planned.is_finished, asked)))
+        else:
+            shown = not out.quiet
+            ran = _ran(planned, on, workers=workers, threads=threads, only=only, shown=shown)
     except KeyboardInterrupt:
         out.note("what is finished stays; the same command goes on from here")
         raise
@@ -95,6 +160,35 @@ def study(
     )
     if ran.failed:
         raise typer.Exit(1)
+
+
+def _ran(
+    planned: Study,
+    on: str | None,
+    *,
+    workers: int | None,
+    threads: int | None,
+    only: str | None,
+    shown: bool,
+) -> Ran:
+    """What came of the cells, run here or on a cluster."""
+    from tailwright.study.run.runner import run_study
+
+    if on is None:
+        return run_study(planned, workers=workers or 1, threads=threads, only=only, shown=shown)
+    from tailwright.cluster.connection import connected
+    from tailwright.cluster.studying import RayWorkers
+
+    with connected(on, workers=workers, threads=threads) as cluster:
+        return run_study(planned, workers=RayWorkers(cluster, planned.folder), only=only, shown=shown)
+
+
+def _refuse_together(*groups: Mapping[str, object]) -> None:
+    """InputError if more than one option of a group is given."""
+    for group in groups:
+        given = [name for name, value in group.items() if value]
+        if len(given) > 1:
+            raise InputError(f"{' and '.join(given)} together", expected="one of them")
 
 
 def _train_best(planned: Study) -> list[str]:

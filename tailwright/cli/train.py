@@ -18,7 +18,16 @@ from tailwright.cli.config import Asked, read_config
 from tailwright.cli.failures import going_on
 from tailwright.cli.hints import predicted
 from tailwright.cli.log_to import LogTo, callbacks_of
-from tailwright.cli.options import LARGEST_SEED, CorpusPath, FilterRows, MaskHeads, command, seconds_of
+from tailwright.cli.options import (
+    LARGEST_SEED,
+    CorpusPath,
+    FilterRows,
+    MaskHeads,
+    On,
+    OnWorkers,
+    command,
+    seconds_of,
+)
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
 from tailwright.errors import InputError
@@ -85,6 +94,9 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed training stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace RUN if it is there.")] = False,
+    on: On = None,
+    workers: OnWorkers = None,
+    threads: int | None = None,
 ) -> None:
     """Train a classifier, measure it on the test rows if there are any, and save it as a run folder.
 
@@ -93,6 +105,9 @@ def train(
 
     Several processes or GPUs share the batches of one training under
     `torchrun --nproc-per-node 2 -m tailwright train ...`; only the first prints and writes.
+
+    Under `--on` the workers of a Ray cluster train: trees and shards of labels of linear, the parts of a
+    fusion, or the batches of a torch model. The run is the same as without.
 
     Example: `tailwright train data/ --out run/ --model linear --augment gandalf --set trees=3`
 
@@ -103,6 +118,7 @@ def train(
     leads = started_team().leads
     if not leads:
         out = Output(out.as_json, quiet=True)
+    check_on(on, workers, continue_from)
     if continue_from is not None:
         given: dict[str, Any] = {
             "--model": model,
@@ -148,24 +164,47 @@ def train(
         for reason in choice.reasons:
             out.note(reason)
         start = time.perf_counter()
-        run = tw.train(
-            corpus,
-            choice.model,
-            augment=choice.augment,
-            settings=asked.settings,
-            augment_settings={**choice.augment_settings, **asked.augment_settings},
-            seed=asked.seed,
-            out=out_folder,
-            resume=resume,
-            overwrite=overwrite,
-            device=device,
-            callbacks=callbacks,
-        )
+        arguments: dict[str, Any] = {
+            "augment": choice.augment,
+            "settings": asked.settings,
+            "augment_settings": {**choice.augment_settings, **asked.augment_settings},
+            "seed": asked.seed,
+            "out": out_folder,
+            "resume": resume,
+            "overwrite": overwrite,
+            "device": device,
+            "callbacks": callbacks,
+        }
+        if on is None:
+            run = tw.train(corpus, choice.model, **arguments)
+        else:
+            from tailwright.cluster.connection import connected
+            from tailwright.cluster.team_training import CorpusOnDisk
+            from tailwright.cluster.training import train_on
+
+            on_disk = None if str(path) == "-" else CorpusOnDisk(path, asked.seed, read.options)
+            with connected(on, workers=workers, threads=threads) as cluster:
+                run = train_on(cluster, corpus, choice.model, from_disk=on_disk, **arguments)
         if leads:
             advice_file.unlink(missing_ok=True)
     if not leads:
         return
     report(out, out_folder, run, corpus, len(corpus.train), time.perf_counter() - start)
+
+
+def check_on(on: str | None, workers: int | None, continue_from: Path | None) -> None:
+    """InputError for `--on` with what it does not go with, and for what goes with it alone."""
+    if on is None:
+        if workers is not None:
+            raise InputError("--workers without --on", expected="--on ray, or --on ray://HOST:PORT")
+        return
+    from tailwright.cluster.connection import check_address
+
+    check_address(on)
+    if started_team().size > 1:
+        raise InputError("--on under torchrun", expected="one of them")
+    if continue_from is not None:
+        raise InputError("--continue and --on", expected="one of them")
 
 
 def go_on(

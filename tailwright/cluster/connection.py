@@ -15,6 +15,7 @@ from tailwright.errors import InputError, TailwrightError, quoted, require_extra
 from tailwright.training.threads import THREAD_VARIABLES
 
 LOCAL = "ray"
+RUNNING = "RAY_ADDRESS"  # where Ray itself says, to a job for one, which cluster a process belongs to
 _ADDRESS = re.compile(r"ray://[^/:\s]+:\d{1,5}")
 
 
@@ -37,15 +38,18 @@ def check_address(on: str) -> None:
 def connected(on: str, *, workers: int | None = None, threads: int | None = None) -> Iterator[Cluster]:
     """Work on the cluster `on`: `ray` starts one on this machine, which ends with the block.
 
+    Where $RAY_ADDRESS names a cluster, as on its nodes and in its jobs, `ray` is that one.
     A worker has `threads` threads (default: 1), and there are `workers` of them (default: as many as the
     cluster has cores for). Every process of the cluster must have the same Tailwright installed. A process
     that is connected already stays so: `ray` then means the cluster that it is connected to.
     """
     check_address(on)
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to anybody
-    if on == LOCAL:  # Ray listens on loopback alone; it reads this when it is imported
+    starts = on == LOCAL and not os.environ.get(RUNNING)
+    if starts:  # Ray listens on loopback alone; it reads this when it is imported
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # as quick as this process would be, not 15
+        # Its workers do what this process would do, at its priority; Ray would let all others go first.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     of_each = threads or 1
@@ -58,20 +62,22 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
         "log_to_driver": False,
         "runtime_env": environment,
     }
-    if on == LOCAL:
+    if starts:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         options |= {
-            "num_cpus": max(cores, (workers or 1) * of_each),
+            "address": "local",  # not one that another process on this machine has started
+            "num_cpus": workers * of_each if workers else max(cores, of_each),
             "include_dashboard": False,
         }
-    else:
+    elif on != LOCAL:
         options["address"] = on
     try:
         ray.init(**options)
     except (ConnectionError, TimeoutError) as error:
-        raise InputError(f"--on {on}", expected="the address of a Ray cluster that answers") from error
+        where = os.environ.get(RUNNING, on) if on == LOCAL else on
+        raise InputError(f"no Ray cluster answers at {quoted(where)}", expected="one that runs") from error
     try:
-        if on != LOCAL:
+        if not starts:
             _check_nodes()
         yield _sized(workers, of_each)
     finally:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from tailwright.cluster.connection import Cluster
+from tailwright.cluster.halves import ADVICE, Asked, Pieces, WorkerMemoryError
 from tailwright.errors import TailwrightError
+from tailwright.training.executor import Held
 
 S = TypeVar("S")
 P = TypeVar("P")
@@ -34,22 +36,67 @@ class RayTasks:
     ) -> Iterator[tuple[int, R]]:
         import ray
 
+        held = isinstance(shared, Held)
         remote = ray.remote(num_cpus=self.cluster.threads, memory=int(memory_mb * MB), max_retries=RETRIES)(
-            task
+            _with_held(task) if held else task
         )
-        sent = ray.put(shared)
-        waiting = deque(enumerate(pieces))
-        running: dict[Any, int] = {}
+        # A reference inside a list is passed on as it is, so that a worker can look at what it has.
+        sent = [_sent_once(shared)] if held else ray.put(shared)
+        left, most = Pieces(pieces), self._tasks_at_a_time()
+        running: dict[Any, Asked] = {}
         try:
-            while waiting or running:
-                while waiting and len(running) < self.workers * (1 + WAITING_A_WORKER):
-                    number, piece = waiting.popleft()
-                    running[remote.remote(sent, piece)] = number
+            while left.waiting or running:
+                while left.waiting and len(running) < most:
+                    asked = left.waiting.popleft()
+                    running[remote.remote(sent, asked.piece)] = asked
                 done, _ = ray.wait(list(running), num_returns=1)
-                yield running.pop(done[0]), result_of(done[0])
+                asked = running.pop(done[0])
+                try:
+                    result = result_of(done[0])
+                except MemoryError as error:
+                    left.halve(asked, error)
+                else:
+                    yield from left.done(asked, result)
         finally:
             for reference in running:
                 ray.cancel(reference, force=True)
+
+    def _tasks_at_a_time(self) -> int:
+        """Some wait behind those that run, unless the cluster has cores for more than the asked workers."""
+        import ray
+
+        fit = int(ray.cluster_resources().get("CPU", 1)) // self.cluster.threads
+        return self.workers * (1 + WAITING_A_WORKER) if fit <= self.workers else self.workers
+
+
+_sent: WeakKeyDictionary[Held[Any], Any] = WeakKeyDictionary()  # by the process that asks
+_unpacked: dict[str, Any] = {}  # by a worker: the one thing that it keeps
+
+
+def _sent_once(held: Held[Any]) -> Any:
+    import ray
+
+    if held not in _sent:
+        _sent[held] = ray.put(held)
+    return _sent[held]
+
+
+def _with_held(task: Callable[[Any, Any], Any]) -> Callable[[list[Any], Any], Any]:
+    def with_held(references: list[Any], piece: Any) -> Any:
+        return task(kept_by_worker(references[0]), piece)
+
+    return with_held
+
+
+def kept_by_worker(reference: Any) -> Any:
+    """What a reference stands for, unpacked on the first call; what was kept before is dropped."""
+    import ray
+
+    name = reference.hex()
+    if name not in _unpacked:
+        _unpacked.clear()
+        _unpacked[name] = ray.get(reference)
+    return _unpacked[name]
 
 
 def result_of(reference: Any) -> Any:
@@ -62,6 +109,6 @@ def result_of(reference: Any) -> Any:
     except exceptions.RayTaskError as error:
         raise error.cause if isinstance(error.cause, Exception) else error from None
     except exceptions.OutOfMemoryError as error:
-        raise TailwrightError("a worker of the cluster ran out of memory; fewer workers need less") from error
+        raise WorkerMemoryError(f"a worker of the cluster ran out of memory; {ADVICE}") from error
     except exceptions.RayError as error:
         raise TailwrightError(f"a worker of the cluster was lost {RETRIES + 1} times") from error

@@ -9,6 +9,7 @@ where there are label weights.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -166,9 +167,21 @@ class TargetRows:
             None if self._made is None else self._made[rows],
         )
 
+    def for_kernels(self) -> TargetRows:
+        """The same with arrays that kernels are compiled for: what another process sent is read-only."""
+        same = copy(self)
+        same._targets = _writable(self._targets)
+        same._ignored = _writable(self._ignored)
+        return same
+
     def counts(self) -> np.ndarray:
         """(labels,) int64: the rows that carry each label."""
         return np.bincount(self._targets[1], minlength=self.labels)
+
+
+def _writable(arrays: CsrArrays) -> CsrArrays:
+    starts, indices, values = (np.require(array, requirements=["W"]) for array in arrays)
+    return starts, indices, values
 
 
 def of_groups(data: Dataset, group_of: np.ndarray, groups: int) -> Dataset:

@@ -216,8 +216,8 @@ def _names(
     return Names(
         slots=frozen(table.slots),
         keys=frozen(table.keys),
-        bounds=table.bounds,
-        content=table.content,
+        bounds=frozen(table.bounds),
+        content=frozen(table.content),
         starts=frozen(starts),
         names=frozen(synonyms),
         alphabetic=frozen(alphabetic),

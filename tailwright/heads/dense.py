@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -18,6 +19,7 @@ from tailwright.heads.block_loss import sum_dtype
 from tailwright.heads.block_pass import BlockPass, HeadBatch
 from tailwright.heads.blockwise import BlockwiseHead
 from tailwright.heads.initial import fan_in_uniform, xavier_uniform
+from tailwright.heads.shards import Shard
 
 Start: TypeAlias = Literal["fan-in", "xavier"]
 
@@ -38,21 +40,33 @@ class DenseHead(BlockwiseHead):
         start: Start = "fan-in",
         bias: bool = True,
         sparse: bool = False,
+        part: Shard | None = None,
     ) -> None:
         """`name` is the stream of the weights; with biases, `name`/weight and `name`/bias are.
 
-        `start` "fan-in" draws as torch's linear layer does, "xavier" Xavier-uniform weights.
+        `start` "fan-in" draws as torch's linear layer does, "xavier" Xavier-uniform weights. Of a head that
+        is one `part`, the weights are what the whole head has for these labels.
         """
-        super().__init__(labels, sparse=sparse)
+        super().__init__(labels if part is None else len(part), sparse=sparse)
         if start not in get_args(Start):
             raise ValueError(f"start must be one of {', '.join(get_args(Start))}, got {start!r}")
         stream = f"{name}/weight" if bias else name
         if start == "fan-in":
-            weight = fan_in_uniform((labels, width), width, seed, stream)
+            weight = fan_in_uniform((labels, width), width, seed, stream, part)
         else:
-            weight = xavier_uniform((labels, width), seed, stream)
+            weight = xavier_uniform((labels, width), seed, stream, part)
         self.weight = RowTable(weight.numpy()) if sparse else nn.Parameter(weight)
-        self.bias = nn.Parameter(fan_in_uniform((labels,), width, seed, f"{name}/bias")) if bias else None
+        self.bias: nn.Parameter | None = None
+        if bias:
+            self.bias = nn.Parameter(fan_in_uniform((labels,), width, seed, f"{name}/bias", part))
+
+    @staticmethod
+    def of(weight: np.ndarray, bias: np.ndarray) -> DenseHead:
+        """A head with these weights (labels, width) and (labels,), which share their memory."""
+        head = DenseHead(0, weight.shape[1], seed=0, name="")
+        head.labels = len(weight)
+        head.weight, head.bias = nn.Parameter(torch.from_numpy(weight)), nn.Parameter(torch.from_numpy(bias))
+        return head
 
     def tables(self) -> Sequence[nn.Parameter | RowTable]:
         return (self.weight,) if self.bias is None else (self.weight, self.bias)

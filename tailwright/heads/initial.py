@@ -7,22 +7,43 @@ import math
 import numpy as np
 import torch
 
+from tailwright.heads.shards import Shard
 from tailwright.streams import stream
 
-
-def xavier_uniform(shape: tuple[int, int], seed: int, name: str) -> torch.Tensor:
-    """Xavier (Glorot): uniform below the root of 6 / (inputs + outputs); `name` is the stream."""
-    return _uniform(shape, math.sqrt(6 / max(sum(shape), 1)), seed, name)
+# Numbers that are drawn at a time where only some rows are kept.
+DRAWN_AT_A_TIME = 2**22
 
 
-def fan_in_uniform(shape: tuple[int, ...], inputs: int, seed: int, name: str) -> torch.Tensor:
-    """As `torch.nn.Linear` draws its weight and its bias: uniform below 1 / root of the inputs."""
-    return _uniform(shape, 1 / math.sqrt(max(inputs, 1)), seed, name)
+def xavier_uniform(shape: tuple[int, int], seed: int, name: str, part: Shard | None = None) -> torch.Tensor:
+    """Xavier (Glorot): uniform below the root of 6 / (inputs + outputs); `name` is the stream.
+
+    With `part`, these rows of it alone.
+    """
+    return _uniform(shape, math.sqrt(6 / max(sum(shape), 1)), seed, name, part)
 
 
-def _uniform(shape: tuple[int, ...], bound: float, seed: int, name: str) -> torch.Tensor:
+def fan_in_uniform(
+    shape: tuple[int, ...], inputs: int, seed: int, name: str, part: Shard | None = None
+) -> torch.Tensor:
+    """As `torch.nn.Linear` draws its weight and its bias: uniform below 1 / root of the inputs.
+
+    With `part`, these rows of it alone.
+    """
+    return _uniform(shape, 1 / math.sqrt(max(inputs, 1)), seed, name, part)
+
+
+def _uniform(shape: tuple[int, ...], bound: float, seed: int, name: str, part: Shard | None) -> torch.Tensor:
     """float32, uniform in [-bound, bound)."""
-    drawn = stream(seed, name).random(shape, dtype=np.float32)
+    random = stream(seed, name)
+    if part is None:
+        drawn = random.random(shape, dtype=np.float32)
+    else:
+        # The stream gives row after row, so rows before the part are drawn and dropped, a block at a time.
+        width = math.prod(shape[1:])
+        before = part.start * width
+        for begin in range(0, before, DRAWN_AT_A_TIME):
+            random.random(min(before - begin, DRAWN_AT_A_TIME), dtype=np.float32)
+        drawn = random.random((len(part), *shape[1:]), dtype=np.float32)
     drawn *= np.float32(2 * bound)
     drawn -= np.float32(bound)
     return torch.from_numpy(drawn)

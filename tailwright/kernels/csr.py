@@ -6,11 +6,19 @@ small dense matrix over these words only, and the backward pass is the same sum 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
 from tailwright.kernels.blocks import run_rows
+from tailwright.kernels.room import is_in_files, room
 
+PART = 1 << 22  # entries that numpy may take as indices at once
+STRETCH = 1 << 25  # entries that are written here and there, where the whole matrix is in a file
+# A list so many times shorter than the table that would number its entries is searched instead: with the
+# labels grow both the nodes of a tree and the rows and words of such a table.
+FEW = 32
 FEWEST_ROWS = 128  # of a block: below this a thread costs more than it saves
 IGNORED = np.float32(-1)  # the target of a pair that gives no loss
 
@@ -21,8 +29,13 @@ def gather_rows(
     """(indptr, indices, data) of the CSR rows at `rows`, in that order."""
     rows = np.asarray(rows, dtype=np.int64)
     starts = _starts(indptr[rows + 1] - indptr[rows])
-    columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32)
-    _copy_rows(indptr, indices, data, rows, columns, values)
+    columns, values = room(starts[-1], np.int32), room(starts[-1], np.float32)
+    if not is_in_files():
+        _copy_rows(indptr, indices, data, rows, columns, values)
+        return starts, columns, values
+    for first, last in _stretches(starts):  # in the order of the file, which would be read here and there
+        order = np.argsort(rows[first:last]) + first
+        _place_rows(indptr, indices, data, rows, order, starts, columns, values)
     return starts, columns, values
 
 
@@ -43,12 +56,38 @@ def _copy_rows(
             place += 1
 
 
+@njit(cache=True, nogil=True)
+def _place_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    rows: np.ndarray,
+    order: np.ndarray,  # places among `rows`
+    starts: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    for i in order:
+        at, begin = starts[i], indptr[rows[i]]
+        for p in range(begin, indptr[rows[i] + 1]):
+            columns[at + p - begin] = indices[p]
+            values[at + p - begin] = data[p]
+
+
+def _stretches(starts: np.ndarray) -> list[tuple[int, int]]:
+    """(first, last) of stretches that have about `STRETCH` entries each."""
+    cuts = np.searchsorted(starts, np.arange(STRETCH, int(starts[-1]), STRETCH))
+    return list(pairwise(np.unique([0, *cuts, len(starts) - 1]).tolist()))
+
+
 def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct columns, sorted, and `columns` renumbered by their places in that list.
 
     `local` is scratch space of the full width, all -1 before and after.
     """
-    distinct: np.ndarray = np.unique(columns)
+    used = np.zeros(len(local), dtype=np.bool_)  # marks, as sorting the columns takes ten times as long
+    used[columns] = True
+    distinct = np.flatnonzero(used).astype(columns.dtype)
     local[distinct] = np.arange(len(distinct), dtype=np.int32)
     renumbered: np.ndarray = local[columns]
     local[distinct] = -1
@@ -63,21 +102,38 @@ def local_rows(
     Returns (features, indptr, indices, data): `features` (local,) are the columns, ascending.
     """
     starts, gathered, values = gather_rows(indptr, indices, data, rows)
+    if len(gathered) * FEW < columns:
+        features, local = np.unique(gathered, return_inverse=True)
+        return features, starts, local.astype(np.int32), values
     is_used = np.zeros(columns, dtype=np.bool_)
-    is_used[gathered] = True
+    for part in _parts(gathered):
+        is_used[part] = True
     features = np.flatnonzero(is_used).astype(np.int32)
     number = np.empty(columns, dtype=np.int32)
     number[features] = np.arange(len(features), dtype=np.int32)
-    return features, starts, number[gathered], values
+    for part in _parts(gathered):
+        part[:] = number[part]
+    return features, starts, gathered, values
+
+
+def _parts(indices: np.ndarray) -> list[np.ndarray]:
+    """Views of all of them: numpy makes 64-bit copies of what it takes as indices."""
+    return [indices[at : at + PART] for at in range(0, len(indices), PART)]
 
 
 def transposed(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, columns: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, indices, data) of the transpose of a CSR matrix with `columns` columns; rows stay in order."""
-    starts = _starts(np.bincount(indices, minlength=columns))
-    rows, values = np.empty(len(indices), dtype=np.int32), np.empty(len(indices), dtype=np.float32)
-    _transpose(indptr, indices, data, starts[:-1].copy(), rows, values)
+    counts = (np.bincount(part, minlength=columns) for part in _parts(indices))
+    starts = _starts(sum(counts, np.zeros(columns, np.int64)))
+    rows, values = room(len(indices), np.int32), room(len(indices), np.float32)
+    if not is_in_files():
+        _transpose(indptr, indices, data, starts[:-1].copy(), rows, values)
+        return starts, rows, values
+    for first, last in _stretches(starts):  # all is read for each, as what is written here and there must fit
+        place = starts[first:last].copy()
+        _transpose_some(indptr, indices, data, first, place, rows, values)
     return starts, rows, values
 
 
@@ -96,6 +152,26 @@ def _transpose(
             rows[at] = row
             values[at] = data[p]
             place[indices[p]] = at + 1
+
+
+@njit(cache=True, nogil=True)
+def _transpose_some(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    first: int,
+    place: np.ndarray,  # of the columns from `first` on
+    rows: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    for row in range(len(indptr) - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            column = indices[p] - first
+            if 0 <= column < len(place):
+                at = place[column]
+                rows[at] = row
+                values[at] = data[p]
+                place[column] = at + 1
 
 
 def sum_rows(
@@ -137,11 +213,16 @@ def local_targets(
     node_rows: np.ndarray,
     rows: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone."""
-    number = np.full(rows, -1, dtype=np.int32)
-    number[node_rows] = np.arange(len(node_rows), dtype=np.int32)
+    """Classifiers first..last - 1 of a (classifiers, rows) CSR, over the rows of a node alone, ascending."""
     bounds = t_indptr[first : last + 1]
-    indices = number[t_indices[bounds[0] : bounds[-1]]]
+    wanted = t_indices[bounds[0] : bounds[-1]]
+    if len(wanted) * FEW < rows and len(node_rows):
+        places = np.minimum(np.searchsorted(node_rows, wanted), len(node_rows) - 1)
+        indices = np.where(node_rows[places] == wanted, places, -1).astype(np.int32)
+    else:
+        number = np.full(rows, -1, dtype=np.int32)
+        number[node_rows] = np.arange(len(node_rows), dtype=np.int32)
+        indices = number[wanted]
     kept = indices >= 0
     indptr: np.ndarray = _starts(kept)[bounds - bounds[0]]
     return indptr, indices[kept], t_data[bounds[0] : bounds[-1]][kept]

@@ -17,7 +17,6 @@ from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.correlation import GraphSettings, correlation_graph, symmetric_graph
 from tailwright.labels.tree import LabelTree, TreeShape, label_tree
-from tailwright.store import FolderReader, FolderWriter
 from tailwright.store.shared import content_key, shared
 
 Normalisation: TypeAlias = Literal["counts", "symmetric"]
@@ -78,23 +77,10 @@ def shared_tree(
     vectors: sparse.csr_array, labels: np.ndarray, shape: TreeShape, *, seed: int, threads: int = 1
 ) -> LabelTree:
     """`label_tree` over `labels` (ids) by their `vectors` (labels, columns)."""
-
-    def save(folder: FolderWriter, made: LabelTree) -> None:
-        folder.array("labels", made.labels)
-        for level, starts in enumerate(made.starts):
-            folder.array(f"starts-{level}", starts)
-
-    def load(folder: FolderReader) -> LabelTree:
-        # As many levels as there are: few labels make a shallower tree.
-        starts: list[np.ndarray] = []
-        while folder.has(f"starts-{len(starts)}.npy"):
-            starts.append(folder.array(f"starts-{len(starts)}", shape=(None,)))
-        return LabelTree(tuple(starts), folder.array("labels", dtype=labels.dtype, shape=labels.shape))
-
     return shared(
         "label-tree",
         lambda: content_key(code_version(["tailwright.labels.tree"]), repr(shape), seed, labels, vectors),
         lambda: label_tree(vectors, labels, shape, seed=seed, threads=threads),
-        save,
-        load,
+        lambda folder, made: made.save(folder),
+        lambda folder: LabelTree.load(folder, labels),
     )

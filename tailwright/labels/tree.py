@@ -3,6 +3,10 @@
 A node with more than `cluster_size` labels is split into `branching` clusters of labels with similar rows;
 the clusters are as uneven as the data, and keep together what balanced clusters would have to separate. All
 labels lie at the same depth: a node that is not split has one child.
+
+K-means puts all labels that are like no centroid into one cluster, and of several hundred thousand labels
+there are so many of these that the tree is cut again: a classifier is trained on the rows of its whole node,
+which takes time with the square of the labels in it.
 """
 
 from __future__ import annotations
@@ -14,14 +18,19 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from tailwright.data.pairs import csr_arrays
+from tailwright.data.pairs import CsrArrays, csr_arrays
 from tailwright.kernels.clustering import mean_directions, nearest_centroids
 from tailwright.kernels.csr import local_rows
+from tailwright.labels.clustering import balanced_clusters
 from tailwright.labels.vectors import unit_rows
 from tailwright.settings import Settings, setting
+from tailwright.store import FolderReader, FolderWriter
 from tailwright.streams import stream
 
 VECTORS_PER_BLOCK = 2048
+# Where a lowest node has more labels than TOLERATED, all with more than MOST_LABELS are cut into balanced
+# parts. Of 120,000 generated labels no node has so many.
+TOLERATED, MOST_LABELS = 4_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,20 @@ class LabelTree:
         node_of[self.labels] = nodes
         return node_of
 
+    def save(self, folder: FolderWriter) -> None:
+        """Write every level."""
+        folder.array("labels", self.labels)
+        for level, starts in enumerate(self.starts):
+            folder.array(f"starts-{level}", starts)
+
+    @staticmethod
+    def load(folder: FolderReader, labels: np.ndarray) -> LabelTree:
+        """What `save` wrote of a tree over these labels; few labels make a shallower tree."""
+        starts: list[np.ndarray] = []
+        while folder.has(f"starts-{len(starts)}.npy"):
+            starts.append(folder.array(f"starts-{len(starts)}", shape=(None,)))
+        return LabelTree(tuple(starts), folder.array("labels", dtype=labels.dtype, shape=labels.shape))
+
 
 def with_more_labels(tree: LabelTree, labels: np.ndarray, vectors: sparse.csr_array) -> LabelTree:
     """The tree with more `labels` (ids), each last in the lowest cluster that is nearest to it.
@@ -89,7 +112,7 @@ def label_tree(
     vectors: sparse.csr_array, labels: np.ndarray, shape: TreeShape, *, seed: int, threads: int = 1
 ) -> LabelTree:
     """The tree over `labels` (ids), whose vectors of length 1 are the rows of `vectors` (labels, columns)."""
-    order = np.arange(len(labels))
+    order, every_vector = np.arange(len(labels)), csr_arrays(vectors)
     bounds = np.array([0, len(labels)])
     starts: list[np.ndarray] = []
     with ThreadPoolExecutor(threads) as pool:
@@ -102,7 +125,8 @@ def label_tree(
                     return np.zeros(len(members), dtype=np.int32)
                 draw = stream(seed, f"label-tree {level}", node)
                 # The root is a single node, so threads share its labels instead.
-                return k_means(vectors[members], shape, draw, pool if len(nodes) == 1 else None)
+                together = pool if len(nodes) == 1 else None
+                return k_means(every_vector, members, vectors.shape[1], shape, draw, together)
 
             every = [split(0)] if len(nodes) == 1 else list(pool.map(split, range(len(nodes))))
             sizes = []
@@ -111,17 +135,46 @@ def label_tree(
                 sizes.append(np.bincount(clusters)[np.unique(clusters)])
             starts.append(np.concatenate([[0], np.cumsum([len(size) for size in sizes])]))
             bounds = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+    if starts and np.diff(bounds).max(initial=0) > max(TOLERATED, shape.cluster_size):
+        starts[-1], bounds = _with_parts(starts[-1], bounds, order, vectors, seed)
     return LabelTree((*starts, bounds), labels[order])
 
 
+def _with_parts(
+    starts: np.ndarray, bounds: np.ndarray, order: np.ndarray, vectors: sparse.csr_array, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The starts and bounds of the lowest nodes, with balanced parts for those of too many labels.
+
+    `order` is changed within these nodes. The parts of a node are its siblings, so the tree is no deeper.
+    """
+    sizes = []
+    for first, last in pairwise(bounds.tolist()):
+        if last - first <= MOST_LABELS:
+            sizes.append(np.array([last - first]))
+            continue
+        members = order[first:last].copy()
+        parts = balanced_clusters(vectors[members], -(-len(members) // MOST_LABELS), seed=seed)
+        order[first:last] = members[np.argsort(parts, kind="stable")]
+        sizes.append(np.bincount(parts))
+    ends = np.concatenate([[0], np.cumsum([len(parts) for parts in sizes])])
+    return ends[starts], np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+
+
 def k_means(
-    vectors: sparse.csr_array, shape: TreeShape, draw: np.random.Generator, pool: ThreadPoolExecutor | None
+    vectors: CsrArrays,
+    members: np.ndarray,
+    width: int,
+    shape: TreeShape,
+    draw: np.random.Generator,
+    pool: ThreadPoolExecutor | None,
 ) -> np.ndarray:
-    """The cluster of each vector, (vectors,) int32; the first centroids are vectors drawn at random."""
-    count = vectors.shape[0]
+    """The cluster of each of the `members`, (members,) int32, among vectors with `width` columns.
+
+    The first centroids are vectors drawn at random.
+    """
+    count = len(members)
     # Only the columns in use: a small node then has small centroids.
-    rows = np.arange(count, dtype=np.int32)
-    columns, indptr, indices, data = local_rows(*csr_arrays(vectors), rows, vectors.shape[1])
+    columns, indptr, indices, data = local_rows(*vectors, members, width)
     clusters = np.full(count, -1, dtype=np.int32)
     first_rows = draw.choice(count, size=min(shape.branching, count), replace=False)
     centroids = np.zeros((len(columns), len(first_rows)), dtype=np.float32)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import overload
 
 import numpy as np
 from scipy import sparse
 
 from tailwright.data.dataset import Dataset
-from tailwright.data.pairs import row_ids
+from tailwright.data.pairs import CsrArrays, csr_arrays, row_ids
+from tailwright.kernels.csr import gather_rows
+
+ENTRIES_A_BLOCK = 1 << 23  # of the rows that are gathered for a block of labels
 
 
 def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
@@ -27,6 +31,31 @@ def pifa(targets: sparse.sparray, features: sparse.sparray) -> sparse.csr_array:
     sums = sparse.csr_array(targets, dtype=np.float32).T.tocsr() @ unit_rows(features)
     sums.sort_indices()
     return unit_rows(sums)
+
+
+def pifa_in_blocks(
+    targets: sparse.csr_array, features: sparse.csr_array
+) -> Iterator[tuple[range, sparse.csr_array]]:
+    """The same vectors for some labels at a time, each from no other rows than theirs."""
+    by_label, every = targets.T.tocsr(), csr_arrays(features)
+    entries = np.diff(every[0])[by_label.indices].cumsum()
+    ends = np.concatenate([[0], entries])[by_label.indptr]  # of each label, among the entries of all
+    first = 0
+    while first < len(ends) - 1:
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + ENTRIES_A_BLOCK)))
+        block = range(first, min(last, len(ends) - 1))
+        yield block, _gathered_pifa(by_label[block.start : block.stop], every, features.shape[1])
+        first = block.stop
+
+
+def _gathered_pifa(by_label: sparse.csr_array, features: CsrArrays, width: int) -> sparse.csr_array:
+    """`pifa` of some labels, given as (labels, rows)."""
+    rows = np.unique(by_label.indices)
+    starts, columns, values = gather_rows(*features, rows)
+    own = sparse.csr_array((values, columns, starts), shape=(len(rows), width))
+    places = np.searchsorted(rows, by_label.indices)
+    pairs = sparse.csr_array((by_label.data, places, by_label.indptr), shape=(by_label.shape[0], len(rows)))
+    return pifa(pairs.T.tocsr(), own)
 
 
 def taught_pairs(train: Dataset) -> sparse.csr_array:

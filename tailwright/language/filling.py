@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 
 from tailwright.code_version import code_version
 from tailwright.encoders.token_batches import chunks
@@ -51,6 +53,10 @@ class Filler:
         self.rules = GreedyRules(settings.repetition_penalty, settings.no_repeat, settings.max_new_tokens)
         network.eval()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        prompt = self.network.prompt.detach().numpy()
+        return _received, (self.infiller, self.network.length, prompt, self.settings)
+
     def answers(self, questions: Sequence[Question]) -> list[list[str]]:
         """Values for the blanks of each question; questions of similar length are asked together."""
         tokens = self.infiller.sources(
@@ -67,6 +73,13 @@ class Filler:
         return values
 
 
+def _received(infiller: Infiller, length: int, prompt: np.ndarray, settings: FillingSettings) -> Filler:
+    """A filler as another process sent it; its network and its infiller have the T5 in common."""
+    network = PromptedT5(infiller.model, length)
+    network.prompt = torch.nn.Parameter(torch.from_numpy(prompt.copy()), requires_grad=False)
+    return Filler(network, infiller, settings)
+
+
 def filled_texts(
     filler: Filler, passages: Passages, *, copies: int, share: float, seed: int, key: str
 ) -> pa.LargeListArray:
@@ -77,21 +90,36 @@ def filled_texts(
     starts = range(0, len(order), settings.shard_rows)
     shards = [order[start : start + settings.shard_rows] for start in starts]
     digest = content_key(key, passages.key(), copies, share, repr(settings), seed, code_version([__name__]))
-
-    def texts_of(shard: np.ndarray, advance: Advance) -> list[Texts]:
-        texts = rewritten(
-            passages.take(shard),
-            filler.answers,
-            copies=copies,
-            share=share,
-            blanks=settings.blanks,
-            seed=seed,
-        )
-        advance(len(shard))
-        return [[(text, 0.0) for text in of_passage] for of_passage in texts]  # they have no score
-
-    texts = in_shards(work_folder("filled", digest), shards, texts_of, "filling blanks")
+    author = _Filling(filler, passages, copies, share, seed)
+    texts = in_shards(work_folder("filled", digest), shards, author, "filling blanks")
     return texts.take(pa.array(np.argsort(order)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Filling:
+    """An author of passages whose blanks are filled."""
+
+    filler: Filler
+    passages: Passages
+    copies: int
+    share: float
+    seed: int
+
+    @property
+    def device(self) -> torch.device:
+        return self.filler.infiller.model.device
+
+    def texts(self, places: np.ndarray, advance: Advance) -> list[Texts]:
+        texts = rewritten(
+            self.passages.take(places),
+            self.filler.answers,
+            copies=self.copies,
+            share=self.share,
+            blanks=self.filler.settings.blanks,
+            seed=self.seed,
+        )
+        advance(len(places))
+        return [[(text, 0.0) for text in of_passage] for of_passage in texts]  # they have no score
 
 
 def rewritten(

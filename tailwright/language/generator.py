@@ -11,6 +11,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tailwright.errors import InputError, quoted
+from tailwright.language.sending import SentModel, received_model, sent_model
 from tailwright.pretrained.quiet import quiet_libraries
 
 
@@ -24,6 +25,10 @@ class Generator:
     end: int  # the token after a target
     positions: int  # tokens in the longest sequence that the model takes
     lower_case: bool  # whether texts are lower-cased, on both sides
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        layout = (self.tokenizer, self.separator, self.end, self.positions, self.lower_case)
+        return _received, (sent_model(self.model), *layout)
 
     def tokens(self, text: str) -> list[int]:
         """A text as tokens, without special ones."""
@@ -44,6 +49,10 @@ class Generator:
         if self.end in target:
             target = target[: target.index(self.end)]
         return " ".join(str(self.tokenizer.decode(target, skip_special_tokens=True)).split())
+
+
+def _received(model: SentModel, *layout: Any) -> Generator:
+    return Generator(received_model(model), *layout)
 
 
 def plain_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:

@@ -21,6 +21,7 @@ from transformers import (
 from tailwright.errors import InputError
 from tailwright.language.byte_pairs import byte_pairs
 from tailwright.language.generator import loaded, plain_tokens
+from tailwright.language.sending import SentModel, received_model, sent_model
 from tailwright.language.settings import ScratchT5Settings
 from tailwright.pretrained.quiet import quiet_libraries
 from tailwright.streams import stream
@@ -43,6 +44,10 @@ class Infiller:
     pad: int
     start: int  # what the decoder reads first
     forbidden: tuple[int, ...]  # tokens that are never written
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        layout = (self.tokenizer, self.sentinels, self.end, self.pad, self.start, self.forbidden)
+        return _received, (sent_model(self.model), *layout)
 
     def sources(self, lines: Sequence[str], segments: Sequence[Sequence[str]]) -> list[list[int]]:
         """The tokens to read: a line of labels, the segments with sentinels between them, the end."""
@@ -88,6 +93,10 @@ class Infiller:
         """The tokens of each piece of each text; one call of the tokenizer for all."""
         tokens = iter(self.all_tokens([piece for pieces in texts for piece in pieces]))
         return [[next(tokens) for _ in pieces] for pieces in texts]
+
+
+def _received(model: SentModel, *layout: Any) -> Infiller:
+    return Infiller(received_model(model), *layout)
 
 
 def load_t5(folder: Path) -> Infiller:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import torch
 
 from tailwright.code_version import code_version
 from tailwright.data.text.similarity import similar_above
@@ -72,12 +73,7 @@ def written_texts(
     asked = repr(replace(settings, max_similarity=None))
     digest = content_key(key, sources, rows, asked, seed, code_version([__name__]))
     folder = work_folder("texts", digest)
-
-    def candidates_of(shard: np.ndarray, advance: Advance) -> list[Texts]:
-        texts = [sources[int(source)].as_py() for source in shard]
-        return decoder.candidates(texts, rows[shard].tolist(), advance)
-
-    candidates = in_shards(folder, shards, candidates_of, "writing texts")
+    candidates = in_shards(folder, shards, _Writing(decoder, sources, rows), "writing texts")
     place_of = np.full(len(sources), -1)
     place_of[order] = np.arange(len(order))
     choice = TextChoice(settings.max_similarity)
@@ -92,6 +88,23 @@ def written_texts(
     counts = {CUT: decoder.cut(lengths), NOTHING: int((lengths == 0).sum()), **choice.counts}
     column = pa.array([text_of[source] for source in written], pa.large_string())
     return Written(column, np.array(written, np.int64), counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Writing:
+    """An author of candidates for sources."""
+
+    decoder: BatchDecoder
+    sources: pa.LargeStringArray
+    rows: np.ndarray
+
+    @property
+    def device(self) -> torch.device:
+        return self.decoder.generator.model.device
+
+    def texts(self, places: np.ndarray, advance: Advance) -> list[Texts]:
+        texts = [self.sources[int(place)].as_py() for place in places]
+        return self.decoder.candidates(texts, self.rows[places].tolist(), advance)
 
 
 class TextChoice:

@@ -9,9 +9,11 @@ Where labels have texts, these count in the clusters beside the labels' rows (do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numba
 import numpy as np
@@ -20,28 +22,38 @@ from scipy import sparse
 
 from tailwright.data.batch_targets import TargetRows
 from tailwright.data.corpus import Corpus
-from tailwright.data.dataset import Dataset
-from tailwright.data.pairs import csr_arrays
-from tailwright.data.text.tfidf import TfIdf
+from tailwright.data.dataset import Dataset, text_buffers
+from tailwright.data.text.sharded_tfidf import fit_transform_in_shards
+from tailwright.data.text.tfidf import TfIdf, csr_of_rows
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.linear import LOGISTIC, SQUARED_HINGE
-from tailwright.labels.shared import shared_tree
+from tailwright.kernels.room import Pile
 from tailwright.labels.tree import LabelTree, TreeShape, with_more_labels
-from tailwright.labels.vectors import pifa, unit_rows
+from tailwright.labels.vectors import pifa, pifa_in_blocks, unit_rows
 from tailwright.models import LaterRows, Model, ModelCard, models
 from tailwright.models.shared.reasons import Reasons, Step, WordShare, word_shares
 from tailwright.models.shared.text_blocks import text_blocks
 from tailwright.progress import progress
 from tailwright.settings import Settings, setting
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
-from tailwright.streams import stream
+from tailwright.training.executor import Executor, elsewhere
 from tailwright.training.forest import Forest
 from tailwright.training.forest_paths import PathStep, TextInForest
-from tailwright.training.memory import MemoryNeed, give_back
-from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, TreeRows, solve_level
+from tailwright.training.forest_pieces import (
+    LabelsToCluster,
+    PieceMemory,
+    forests_by_pieces,
+    grown_label_tree,
+)
+from tailwright.training.forest_rows import ForestRows
+from tailwright.training.memory import MB, MemoryNeed, give_back
+from tailwright.training.one_versus_rest import NodeWeights, SolvedNodes, Solver, solve_level
+from tailwright.training.out_of_core import room_for
+from tailwright.training.tree_shards import LABELS_A_SHARD
 from tailwright.training.workplace import Workplace
 
 LESS_MEMORY = "fewer trees (--set trees=1) or a larger prune (--set prune=0.3) need less"
+Grown: TypeAlias = Callable[[Sequence[int]], Iterator[tuple[int, Forest]]]  # grows the trees of some numbers
 LOSSES = {"squared hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 
 
@@ -84,22 +96,30 @@ class Linear(Model):
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train, settings = corpus.train, self.settings
-        with work.phase("features", rows=len(train)):
-            self.features, matrix = TfIdf.fit_transform(train.texts)
-        with work.phase("clusters"):
-            labels, vectors = self._label_vectors(corpus, matrix)
-            vectors = vectors[labels]
-        give_back()
-        memory_need(vectors, matrix, settings).announce(work, LESS_MEMORY)
-        shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
-        threads = numba.get_num_threads()
-
-        def tree_of(number: int) -> Forest:
-            tree = shared_tree(vectors, labels, shape, seed=seed + number, threads=threads)
-            give_back()  # centroids, above all those of the root
-            return self._tree(number, tree, train, matrix, seed)
-
-        self.forest = self._forest(tree_of, settings.trees, len(corpus.labels), work)
+        with ExitStack() as stack:
+            is_large = stack.enter_context(room_for(expected_rows(train.texts), work))
+            fit_transform = fit_transform_in_shards if is_large else TfIdf.fit_transform
+            with work.phase("features", rows=len(train)):
+                self.features, matrix = fit_transform(train.texts)
+            with work.phase("clusters"):
+                of_labels = self._label_vectors_in_files if is_large else self._label_vectors
+                labels, vectors = of_labels(corpus, matrix)
+                vectors = vectors if is_large else vectors[labels]
+            give_back()
+            need = memory_need(vectors, matrix, settings)
+            is_large = stack.enter_context(room_for(need, work))
+            (need.without("rows") if is_large else need).announce(work, LESS_MEMORY)
+            shape = TreeShape(settings.depth, settings.branching, settings.cluster_size)
+            to_cluster = LabelsToCluster(vectors, labels, shape, seed)
+            executor = elsewhere()
+            if executor is None:
+                grown = _one_by_one(
+                    lambda n: self._tree(n, grown_label_tree(to_cluster, n), train, matrix, seed), work
+                )
+            else:
+                rows, memory = self._rows(train, matrix, seed), memory_of_pieces(vectors, matrix, settings)
+                grown = _by_pieces(executor, to_cluster, rows, work, memory)
+            self.forest = self._forest(grown, settings.trees, len(corpus.labels), work)
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """Old words keep their weights and old labels their clusters, so most nodes need not be solved again.
@@ -123,7 +143,7 @@ class Linear(Model):
             solved = [[node.with_features_at(places) for node in level] for level in levels]
             return self._tree(number, grown, train, matrix, seed, solved, is_new)
 
-        self.forest = self._forest(tree_of, len(known), len(later.corpus.labels), work)
+        self.forest = self._forest(_one_by_one(tree_of, work), len(known), len(later.corpus.labels), work)
 
     def _label_vectors(self, corpus: Corpus, matrix: sparse.csr_array) -> tuple[np.ndarray, sparse.csr_array]:
         """The labels with rows that count, and (labels, columns): what all labels are clustered by."""
@@ -134,25 +154,49 @@ class Linear(Model):
             vectors = unit_rows(vectors + np.float32(self.settings.label_texts) * texts)
         return np.flatnonzero(targets.sum(axis=0) > 0).astype(np.int32), vectors
 
-    def _forest(self, tree_of: Callable[[int], Forest], trees: int, labels: int, work: Workplace) -> Forest:
+    def _label_vectors_in_files(
+        self, corpus: Corpus, matrix: sparse.csr_array
+    ) -> tuple[np.ndarray, sparse.csr_array]:
+        """The labels with rows that count, and what these alone are clustered by, in files."""
+        targets, weight = corpus.train.weighted_targets(), np.float32(self.settings.label_texts)
+        counts = targets.sum(axis=0) > 0
+        sizes = [np.zeros(1, np.int64)]
+        with Pile(np.int32) as columns, Pile(np.float32) as values:
+            for block, vectors in pifa_in_blocks(targets, matrix):
+                if weight:
+                    own_texts = corpus.labels.texts.slice(block.start, len(block))
+                    vectors = unit_rows(vectors + weight * self.features.transform(own_texts))
+                vectors = vectors[np.flatnonzero(counts[block.start : block.stop])]
+                columns.add(vectors.indices)
+                values.add(vectors.data)
+                sizes.append(np.diff(vectors.indptr))
+            rows = np.cumsum(np.concatenate(sizes)), columns.array(), values.array()
+        return np.flatnonzero(counts).astype(np.int32), csr_of_rows(rows, matrix.shape[1])
+
+    def _forest(self, grown: Grown, trees: int, labels: int, work: Workplace) -> Forest:
         """All trees; those that a killed fit finished are kept."""
-        forests = []
-        for number in range(trees):
-            # A finished tree waits in its folder if there is one, where a resumed fit finds it.
-            folder = work.sub(f"tree-{number}").folder
-            finished = None if folder is None else folder / "finished"
-            if finished is None or not work.resume or not finished.exists():
-                with work.phase("tree", number=number):
-                    tree = tree_of(number)
-                if finished is None:
-                    forests.append(tree)
-                    continue
-                with writing(finished, kind="tree", overwrite=True) as writer:
-                    tree.save(writer)
-                del tree
-            columns = len(self.features.vocabulary)
-            forests.append(Forest.load(open_folder(finished, kind="tree"), labels, columns))
-        return Forest.together(forests)
+        # A finished tree waits in its folder if there is one, where a resumed fit finds it.
+        folders = {number: _folder_of(number, work) for number in range(trees)}
+        places = {number: folder / "finished" for number, folder in folders.items() if folder is not None}
+        done = {number for number, place in places.items() if work.resume and place.exists()}
+        here: dict[int, Forest] = {}
+        for number, tree in grown([number for number in range(trees) if number not in done]):
+            if number not in places:
+                here[number] = tree
+                continue
+            with writing(places[number], kind="tree", overwrite=True) as writer:
+                tree.save(writer)
+            del tree
+        columns = len(self.features.vocabulary)
+        for number, place in places.items():
+            here[number] = Forest.load(open_folder(place, kind="tree"), labels, columns)
+        return Forest.together([here[number] for number in range(trees)])
+
+    def _rows(self, train: Dataset, matrix: sparse.csr_array, seed: int) -> ForestRows:
+        """What all trees are trained on."""
+        settings = self.settings
+        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune, seed)
+        return ForestRows(matrix, TargetRows(train), solver)
 
     def _tree(
         self,
@@ -165,16 +209,10 @@ class Linear(Model):
         is_new: np.ndarray | None = None,
     ) -> Forest:
         """The tree of that number with its classifiers; nodes `solved_before` by level, without new rows."""
-        settings, threads = self.settings, numba.get_num_threads()
-        draw = stream(seed, "linear", number)
-        # In random order, because a solver starts with the first rows as a sample of all.
-        order = draw.permutation(len(train))
-        features, targets = csr_arrays(matrix[order]), TargetRows(train)(order)
-        rows = TreeRows(features, matrix.shape[1], targets, train.labels)
-        sweeps = int(draw.integers(2**62))
-        solver = Solver(LOSSES[settings.loss], settings.cost, settings.tolerance, settings.prune, sweeps)
+        threads = numba.get_num_threads()
+        order, rows, solver = self._rows(train, matrix, seed).of_tree(number)
         total = sum(tree.width(level) for level in range(tree.depth))
-        with progress(f"tree {number + 1} of {settings.trees}", total, "classifiers") as advance:
+        with progress(f"tree {number + 1} of {self.settings.trees}", total, "classifiers") as advance:
             solved = []
             for level in range(tree.depth):
                 before = None if is_new is None else SolvedNodes(solved_before[level], is_new[order])
@@ -219,6 +257,16 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
+def expected_rows(texts: pa.LargeStringArray) -> MemoryNeed:
+    """What the features of the rows will take, before there are any; labels come to it.
+
+    A word and the blank behind it are six letters in English, more in most languages. The matrix is there as
+    it is, and for the labels' vectors with rows of length 1; then come these vectors and two copies of them.
+    """
+    bounds, _ = text_buffers(texts)
+    return MemoryNeed({"rows": 5 * 8 * float(bounds[-1] - bounds[0] + len(texts)) / 6})
+
+
 def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
     """What is still to come once the labels' `vectors` and the `matrix` of the rows are known.
 
@@ -230,6 +278,41 @@ def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: L
     clusters = 8.0 * vectors.nnz + 4.0 * matrix.shape[1] * settings.branching * (settings.depth > 1)
     left = max(0.0, clusters - classifiers - rows)
     return MemoryNeed({"clusters": left, "rows": rows, "classifiers": classifiers})
+
+
+def memory_of_pieces(
+    vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings
+) -> PieceMemory:
+    """What a label tree and a shard of one take in a process that does nothing else; see `memory_need`."""
+    clusters = 8.0 * vectors.nnz + 4.0 * matrix.shape[1] * settings.branching * (settings.depth > 1)
+    shards = max(1, vectors.shape[0] // LABELS_A_SHARD)  # of a level
+    return PieceMemory(clusters / MB, (3.0 * 8 * matrix.nnz + 24.0 * vectors.nnz / shards) / MB)
+
+
+def _one_by_one(tree_of: Callable[[int], Forest], work: Workplace) -> Grown:
+    def grown(numbers: Sequence[int]) -> Iterator[tuple[int, Forest]]:
+        for number in numbers:
+            with work.phase("tree", number=number):
+                tree = tree_of(number)
+            yield number, tree
+            del tree  # before the next one grows
+
+    return grown
+
+
+def _by_pieces(
+    executor: Executor, to_cluster: LabelsToCluster, rows: ForestRows, work: Workplace, memory: PieceMemory
+) -> Grown:
+    def grown(numbers: Sequence[int]) -> Iterator[tuple[int, Forest]]:
+        folders = {number: _folder_of(number, work) for number in numbers}
+        return forests_by_pieces(executor, to_cluster, rows, folders, work, memory)
+
+    return grown
+
+
+def _folder_of(number: int, work: Workplace) -> Path | None:
+    """Where a tree is kept while others grow."""
+    return work.sub(f"tree-{number}").folder
 
 
 def _reasons(text: str, words: Sequence[str], paths: Sequence[Sequence[PathStep]]) -> Reasons:

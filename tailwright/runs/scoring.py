@@ -9,9 +9,11 @@ trains it once for all cells over the same rows (`tailwright.store.shared`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +28,12 @@ from tailwright.progress import stage
 from tailwright.runs.evaluation import refuse_other_labels
 from tailwright.runs.probability import log_odds_of
 from tailwright.runs.run import load
-from tailwright.store import FolderReader
+from tailwright.settings import settings_from
+from tailwright.store import FolderReader, open_folder, writing
 from tailwright.store.shared import content_key, shared
 from tailwright.training.workplace import Workplace
 
+SENT = "sent-model"  # the kind of folder
 F0: TypeAlias = Callable[[Corpus], Model]  # gives the f0 of a model in training, fitted on a corpus
 
 
@@ -39,15 +43,48 @@ class Scorer:
 
     Scores of models that know no probabilities, such as counts and similarities, are taken for probabilities
     all the same, and those above 1 for certain.
+
+    Another process gets it as the files that the model saves, and loads these.
     """
 
     model: Model
+    labels: int
 
     def log_odds(self, texts: pa.LargeStringArray, k: int) -> TopK:
         """The k best labels of each text, with finite log-odds as scores."""
         with stage("scoring"):
             top = self.model.predict(texts, k)
         return TopK(top.ids, log_odds_of(top, self.model.card.scores))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        model = self.model
+        return sent_scorer, (model.card.name, asdict(model.settings), self.labels, files_of(model))
+
+
+def files_of(model: Model) -> dict[str, np.ndarray]:
+    """The bytes of each file that a model saves, by its path in the folder."""
+    with TemporaryDirectory() as parent:
+        place = Path(parent) / SENT
+        with writing(place, kind=SENT) as folder:
+            model.save(folder)
+        return {
+            path.relative_to(place).as_posix(): np.fromfile(path, np.uint8)
+            for path in sorted(place.rglob("*"))
+            if path.is_file()
+        }
+
+
+def sent_scorer(name: str, settings: dict[str, Any], labels: int, files: Mapping[str, np.ndarray]) -> Scorer:
+    """The scorer of a model that another process has saved."""
+    kind = models.get(name)
+    model = kind(settings_from(kind.Settings, settings))
+    with TemporaryDirectory() as parent:
+        place = Path(parent) / SENT
+        for path, content in files.items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            content.tofile(place / path)
+        model.load(open_folder(place, kind=SENT), labels)
+    return Scorer(model, labels)
 
 
 def scorer_for(
@@ -66,9 +103,9 @@ def scorer_for(
     if settings.run is not None:
         run = load(settings.run)
         refuse_other_labels(corpus, run, settings.run)
-        return Scorer(run.model)
+        return Scorer(run.model, len(corpus.labels))
     if settings.model == "auto" and f0 is not None:
-        return Scorer(f0(corpus))
+        return Scorer(f0(corpus), len(corpus.labels))
     name = model_of(settings)
     kind = models.get(name)
     originals = corpus.train.originals()
@@ -93,7 +130,8 @@ def scorer_for(
         code = code_version([__name__, *(part.__module__ for part in models.kinds(name))])
         return content_key(code, name, repr(kind().settings), seed, rows.digest())
 
-    return Scorer(shared("scorer", key, fitted, lambda folder, model: model.save(folder), loaded))
+    model = shared("scorer", key, fitted, lambda folder, model: model.save(folder), loaded)
+    return Scorer(model, len(corpus.labels))
 
 
 def model_of(settings: ScorerSettings) -> str:

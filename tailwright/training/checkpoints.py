@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tailwright.store import FolderReader, FolderWriter
 from tailwright.training.named_arrays import Arrays
 from tailwright.training.network import Network
 from tailwright.training.optimisers import Optimisers
+from tailwright.training.sharing import lend, made_whole, own_parts, whole_shape
 from tailwright.training.swa import Averages
+from tailwright.training.team import current_team
 
 
 @dataclass
@@ -48,26 +51,39 @@ class RunState:
     epoch: Arrays = field(default_factory=dict)
     best: Arrays = field(default_factory=dict)
 
-    def save(self, folder: FolderWriter) -> None:
-        """Write the checkpoint."""
+    def save(self, folder: FolderWriter, *, scratch: Path | None = None) -> None:
+        """Write the checkpoint; `scratch` is where sharded tables are made whole."""
         place = dataclasses.asdict(self.place)
         place["best"] = None if self.place.best == -math.inf else self.place.best
         folder.json("place.json", place)
-        folder.tensors("weights", self.network.weights(self.changing()))
-        folder.tensors("optimisers", dict(self.optimisers.state()))
-        folder.tensors("averages", self.averages.state())
-        folder.tensors("epoch", self.epoch)
-        folder.tensors("best", self.best)
+        team, shards = current_team(), self.network.shards()
+        for name, arrays in self._arrays():
+            folder.tensors(name, made_whole(arrays, shards, team, scratch))
+
+    def lend(self) -> None:
+        """Give the leader of the team, who saves, what only this process has."""
+        for _, arrays in self._arrays():
+            lend(arrays, self.network.shards(), current_team())
+
+    def _arrays(self) -> Iterator[tuple[str, Arrays]]:
+        """What is kept, by the name of its file."""
+        yield "weights", self.network.weights(self.changing())
+        yield "optimisers", dict(self.optimisers.state())
+        yield "averages", self.averages.state()
+        yield "epoch", self.epoch
+        yield "best", self.best
 
     def restore(self, folder: FolderReader) -> None:
         """Take in what `save` wrote."""
         self.place = read_place(folder)
-        shapes = {n: weight.shape for n, weight in self.network.weights(self.changing()).items()}
-        self.network.put(folder.tensors("weights", shapes=shapes))
-        self.optimisers.restore(folder.tensors("optimisers"))
-        self.averages.restore(folder.tensors("averages"))
+        shards = self.network.shards()
+        weights = self.network.weights(self.changing())
+        shapes = {name: whole_shape(name, weight.shape, shards) for name, weight in weights.items()}
+        self.network.put(own_parts(folder.tensors("weights", shapes=shapes), shards))
+        self.optimisers.restore(own_parts(folder.tensors("optimisers"), shards))
+        self.averages.restore(own_parts(folder.tensors("averages"), shards))
         self.epoch = folder.tensors("epoch")
-        self.best = folder.tensors("best")
+        self.best = own_parts(folder.tensors("best"), shards)
 
 
 def read_place(folder: FolderReader) -> Place:

@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Generic[S]):
+    """A `shared` that takes long to unpack, such as a model: another process unpacks it once, and keeps it.
+
+    Handed to `run` several times, it is sent once.
+    """
+
+    thing: S
 
 
 class Executor(Protocol):
@@ -49,6 +60,14 @@ _executors: list[Executor] = [InProcess()]  # the last one is at work
 def current_executor() -> Executor:
     """Who does pieces of work at the moment."""
     return _executors[-1]
+
+
+def elsewhere() -> Executor | None:
+    """Who does pieces of work inside `executing_on`; None where this process does all that there is.
+
+    A fit that has a quicker way in one process than by pieces takes that if there is nobody else.
+    """
+    return None if len(_executors) == 1 else _executors[-1]
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from tailwright.training.named_arrays import Arrays
 from tailwright.training.network import Network
 from tailwright.training.phases import Phase
 from tailwright.training.swa import Averages
-from tailwright.training.team import current_team
+from tailwright.training.team import Team, current_team
 from tailwright.training.workplace import Workplace
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def run_phases(
     team = current_team()
     network.begin(team)
     _say_what_is_never_averaged(phases, work)
-    saved = work.restore()
+    saved = work.restore(mapped=bool(network.shards()))
     start = 0 if saved is None else read_place(saved).phase
 
     @cache
@@ -96,7 +96,7 @@ def _run_phase(phase: Phase, run: RunState, seed: int, work: Workplace) -> None:
                 rows = run.epoch["order"][place.batch * plan.batch : (place.batch + 1) * plan.batch]
                 _step(phase, run, rows, seed, work)
                 advance(len(rows))
-                work.checkpoint(run.save)
+                _keep(run, work)
             _end_epoch(phase, run, time.monotonic() - started, work)
     run.network.put(run.best or run.averages.means)
 
@@ -123,11 +123,14 @@ def _step(phase: Phase, run: RunState, rows: np.ndarray, seed: int, work: Workpl
     step, steps = place.epoch * phase.batches + place.batch, plan.epochs * phase.batches
     mine = team.share(rows)
     share = 1.0 if team.size == 1 else phase.mass(mine) / max(phase.mass(rows), 1e-12)
-    value = team.total(share * _learn(phase, run, mine, team.place(len(rows)), step, seed))
+    learnt = _learn(phase, run, mine, team.place(len(rows)), step, seed)
+    if run.network.shards():
+        _stand_by(phase, len(rows), team)
+    value = team.total(share * learnt)
     if not math.isfinite(value):
         where = f"epoch {place.epoch + 1}, batch {place.batch + 1} of phase {phase.name}"
         raise TailwrightError(f"the loss is {value} at {where}; a lower learning rate may help")
-    run.optimisers.step(plan.schedule.factor(step, steps), share=share, team=team)
+    run.optimisers.step(plan.schedule.factor(step, steps), share=share, team=team, mass=phase.mass(rows))
     run.averages.after_step(step, place.batch)
     place.loss += value
     place.batch += 1
@@ -151,6 +154,26 @@ def _learn(phase: Phase, run: RunState, rows: np.ndarray, begin: int, step: int,
     return value
 
 
+def _stand_by(phase: Phase, rows: int, team: Team) -> None:
+    """While the leader, who has the most of so many rows, computes more losses than this process has."""
+    sizes = [len(one.share(np.arange(rows))) for one in (Team(0, team.size), team)]
+    most, own = (-(-size // (phase.plan.micro_batch or max(size, 1))) for size in sizes)
+    for _ in range(most - own):
+        phase.stand_by()
+
+
+def _keep(run: RunState, work: Workplace) -> None:
+    """Write a checkpoint if it is time for one, to which all give what they have of sharded parameters."""
+    team = current_team()
+    if not run.network.shards():
+        work.checkpoint(run.save)
+    elif team.told(lambda: float(work.checkpoint_is_due())):
+        if team.leads:
+            work.checkpoint(partial(run.save, scratch=work.folder), now=True)
+        else:
+            run.lend()
+
+
 def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> None:
     place = run.place
     facts: dict[str, Any] = {}
@@ -158,7 +181,7 @@ def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> 
         if phase.plan.validate_every is None:
             quality = _judge(phase, run)
             facts = {} if quality is None else {"valid": quality}
-        if current_team().leads:
+        if current_team().leads or run.network.shards():
             started = time.monotonic()
             watched = phase.watched()
             if watched:
@@ -171,7 +194,12 @@ def _end_epoch(phase: Phase, run: RunState, seconds: float, work: Workplace) -> 
 
 def _judge(phase: Phase, run: RunState) -> float | None:
     """Validate the weights as they are, and keep the best."""
-    quality = current_team().told(phase.validate)
+    team = current_team()
+    if run.network.shards():  # all rank their own labels; what the leader makes of it counts
+        found = phase.validate()
+        quality = team.told(lambda: found)
+    else:
+        quality = team.told(phase.validate)
     if quality is not None and run.place.judged(quality):
         run.best = {n: array.copy() for n, array in run.network.weights(run.optimisers.changed).items()}
     return quality

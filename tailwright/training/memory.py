@@ -40,6 +40,10 @@ class MemoryNeed:
         """The peak to expect in a process that holds `held_mb` (default: what this one holds now)."""
         return (resident_mb() if held_mb is None else held_mb) + self.megabytes
 
+    def without(self, item: str) -> MemoryNeed:
+        """All but one item, which lies in files."""
+        return MemoryNeed({name: size for name, size in self.items.items() if name != item})
+
     def announce(self, work: Workplace, advice: str) -> None:
         """Log the peak to expect; raise an InputError with `advice` if the machine has too little free.
 
@@ -72,19 +76,25 @@ def free_mb() -> float:
     import psutil  # heavy, and no answer needs it
 
     available = float(psutil.virtual_memory().available)
-    return max(
-        0.0, min(available, *_left_in_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")), _left()) / MB
-    )
+    groups = _left_in_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+    # The limits of `ulimit -v` and `ulimit -d`; files that are mapped do not count as data.
+    own = _left(resource.RLIMIT_AS, "vms"), _left(resource.RLIMIT_DATA, "data")
+    return max(0.0, min(available, *groups, *own) / MB)
 
 
-def _left() -> float:
-    """Bytes below the limit on the address space of this process (`ulimit -v`)."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+def address_space_mb() -> float:
+    """What this process may still map, files included (`ulimit -v`)."""
+    return max(0.0, _left(resource.RLIMIT_AS, "vms") / MB)
+
+
+def _left(limit: int, held: str) -> float:
+    """Bytes below a limit on this process, which holds what psutil calls `held`."""
+    soft, _ = resource.getrlimit(limit)
     if soft == resource.RLIM_INFINITY:
         return math.inf
     import psutil  # heavy, and no answer needs it
 
-    return float(soft - psutil.Process().memory_info().vms)
+    return float(soft - getattr(psutil.Process().memory_info(), held, 0))
 
 
 def _left_in_groups(membership: Path, root: Path) -> list[float]:

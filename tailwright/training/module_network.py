@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from tailwright.encoders.row_table import RowTable
+from tailwright.heads.sharded_dense import ShardedDenseHead
+from tailwright.heads.shards import Shard
 from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.named_arrays import Arrays, rates_by_name
 from tailwright.training.network import Network
@@ -45,11 +47,16 @@ class ModuleNetwork(Network):
     def optimisers(self, plan: Plan) -> Optimisers:
         return ModuleOptimisers(self.module, plan)
 
+    def shards(self) -> dict[str, Shard]:
+        return shards_of(self.module)
+
     def begin(self, team: Team) -> None:
         if self.module.training:
             self.module.eval()
-        for _, tensor in named_tensors(self.module) if team.size > 1 else ():
-            team.same(tensor.detach())  # what processes have made of the data may differ in the last bit
+        shards = self.shards()
+        for name, tensor in named_tensors(self.module) if team.size > 1 else ():
+            if name not in shards:
+                team.same(tensor.detach())  # what processes have made of the data may differ in the last bit
 
 
 class ModuleOptimisers(Optimisers):
@@ -73,7 +80,14 @@ class ModuleOptimisers(Optimisers):
                 dense[name] = _dense(parameter, decay_of(plan.weight_decay, name, parameter.shape), plan)
         by_rows = {n: RowSparseAdam(table.array, plan.epsilon) for n, table in self._row_tables.items()}
         on_cuda = any(optimiser.parameter.is_cuda for optimiser in dense.values())
-        super().__init__(plan, rates, by_rows, dense, mixed=plan.precision == "mixed" and on_cuda)
+        super().__init__(
+            plan,
+            rates,
+            by_rows,
+            dense,
+            mixed=plan.precision == "mixed" and on_cuda,
+            sharded=shards_of(module).keys(),
+        )
         # Dropout layers and such have no parameters; a child that has some and learns none is frozen.
         learning = {
             name: child
@@ -108,6 +122,16 @@ class ModuleOptimisers(Optimisers):
 def parameter_names(module: nn.Module) -> list[str]:
     """The names of a module's parameters; one that two children share is there once."""
     return [name for name, _ in module.named_parameters()]
+
+
+def shards_of(module: nn.Module) -> dict[str, Shard]:
+    """The parameters of sharded heads within a module, by name."""
+    return {
+        f"{head}.{name}" if head else name: child.shard
+        for head, child in module.named_modules()
+        if isinstance(child, ShardedDenseHead)
+        for name, _ in child.named_parameters()
+    }
 
 
 def _dense(parameter: torch.Tensor, decay: float, plan: Plan) -> DenseAdam | FixedRateAdafactor:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from tailwright.heads.shards import Shard
 from tailwright.training.named_arrays import Arrays, rates_by_name
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
@@ -45,6 +46,10 @@ class Network(ABC):
     @abstractmethod
     def begin(self, team: Team) -> None:
         """Get ready to be trained by a team, whose leader's weights are everybody's."""
+
+    def shards(self) -> Mapping[str, Shard]:
+        """The parameters of which this process has a part alone, by name."""
+        return {}
 
     def trained(self, plan: Plan) -> dict[str, float]:
         """The learning rate of each parameter that a plan trains."""

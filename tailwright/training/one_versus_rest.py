@@ -106,6 +106,38 @@ class SolvedNodes:
     is_new: np.ndarray  # (rows,) bool
 
 
+@dataclass(frozen=True, eq=False)
+class LevelRows:
+    """What the classifiers of one level are solved from."""
+
+    rows: TreeRows
+    starts: np.ndarray  # (parents + 1,): where the children of each parent start
+    targets: CsrArrays  # (nodes, rows): those of the level's nodes, negative where a pair is ignored
+    weights: PairWeights
+    reaching: CsrArrays  # (parents, rows): the targets of the level above; at the root's, no rows
+    columns: CsrArrays  # (columns, rows): the features, for the root's children; no columns below
+
+    @staticmethod
+    def of(rows: TreeRows, tree: LabelTree, level: int) -> LevelRows:
+        """Those of the nodes at `level`, which for the lowest level are labels."""
+        targets, none = _targets_at(rows, tree, level), _no_pairs()
+        weights = PairWeights.at(rows.targets, tree.node_of_label(level, rows.labels), tree.width(level))
+        reaching = none if level == 0 else _targets_at(rows, tree, level - 1)
+        columns = transposed(*rows.features, rows.columns) if level == 0 else none
+        return LevelRows(rows, tree.starts[level], targets, weights, reaching, columns)
+
+    def sizes(self) -> np.ndarray:
+        """(parents,): the rows that reach each, those for which it is ignored included."""
+        sizes: np.ndarray = np.diff(self.reaching[0])
+        return sizes
+
+    def reached(self, parent: int) -> np.ndarray:
+        """The rows that reach a parent."""
+        first, last = self.reaching[0][parent], self.reaching[0][parent + 1]
+        reached: np.ndarray = self.reaching[1][first:last][self.reaching[2][first:last] > 0]
+        return reached
+
+
 def solve_level(
     rows: TreeRows,
     tree: LabelTree,
@@ -120,27 +152,59 @@ def solve_level(
 
     A node that no new row reaches would be solved as it was `before`, and is taken from there.
     """
-    targets, starts = _targets_at(rows, tree, level), tree.starts[level].tolist()
-    weights = PairWeights.at(rows.targets, tree.node_of_label(level, rows.labels), tree.width(level))
+    at = LevelRows.of(rows, tree, level)
+    if level == 0:
+        return [solve_root(at, range(tree.width(0)), solver, threads=threads, advance=advance)]
+    parents = range(len(at.starts) - 1)
+    return solve_below(at, parents, solver, threads=threads, advance=advance, before=before)
+
+
+def solve_root(
+    at: LevelRows, children: range, solver: Solver, *, threads: int, advance: Advance
+) -> NodeWeights:
+    """Some of the root's children, which keep their numbers among all."""
+
+    def solve(first: int) -> tuple[np.ndarray, ...]:
+        block = range(first, min(first + CHILDREN_A_BLOCK, children.stop))
+        of_block = solver.solve(at.rows.features, at.columns, at.weights, at.targets, block)
+        advance(len(block))
+        # Copied, because the solver's arrays have room for all features, which would wait for the last block.
+        return tuple(array.copy() for array in of_block)
+
     with ThreadPoolExecutor(threads) as pool:
-        if level == 0:
-            return [_solve_root(rows, targets, weights, tree.width(0), solver, pool, advance)]
-        reaching = _targets_at(rows, tree, level - 1)
+        stop = max(children.stop, children.start + 1)  # no labels are a block of none
+        blocks = pool.map(solve, range(children.start, stop, CHILDREN_A_BLOCK))
+        features, classifiers, solved, biases = map(np.concatenate, zip(*blocks, strict=True))
+    used, indptr, indices, data = by_feature(features, classifiers, solved, at.rows.columns)
+    return NodeWeights(used, (indptr, indices, data), biases)
 
-        def solve(node: int) -> NodeWeights:
-            first, last = reaching[0][node], reaching[0][node + 1]
-            reached = reaching[1][first:last][reaching[2][first:last] > 0]
-            children = range(starts[node], starts[node + 1])
-            if before is not None and not before.is_new[reached].any():
-                solved = before.nodes[node]
-            else:
-                solved = _solve_node(rows, targets, weights, reached, children, solver)
-            advance(len(children))
-            return solved
 
-        largest_first = np.argsort(-np.diff(reaching[0]), kind="stable")
-        solved = dict(zip(largest_first.tolist(), pool.map(solve, largest_first.tolist()), strict=True))
-        return [solved[node] for node in range(len(starts) - 1)]
+def solve_below(
+    at: LevelRows,
+    parents: range,
+    solver: Solver,
+    *,
+    threads: int,
+    advance: Advance,
+    before: SolvedNodes | None = None,
+) -> list[NodeWeights]:
+    """The children of some parents, the largest first; see `solve_level`."""
+    starts = at.starts.tolist()
+
+    def solve(node: int) -> NodeWeights:
+        reached, children = at.reached(node), range(starts[node], starts[node + 1])
+        if before is not None and not before.is_new[reached].any():
+            solved = before.nodes[node]
+        else:
+            solved = _solve_node(at.rows, at.targets, at.weights, reached, children, solver)
+        advance(len(children))
+        return solved
+
+    order = np.argsort(-at.sizes()[parents.start : parents.stop], kind="stable")
+    largest_first = (order + parents.start).tolist()
+    with ThreadPoolExecutor(threads) as pool:
+        solved = dict(zip(largest_first, pool.map(solve, largest_first), strict=True))
+    return [solved[node] for node in parents]
 
 
 def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrArrays:
@@ -158,28 +222,8 @@ def _targets_at(rows: TreeRows, tree: LabelTree, level: int) -> CsrArrays:
     return transposed(*by_row, nodes)
 
 
-def _solve_root(
-    rows: TreeRows,
-    targets: CsrArrays,
-    weights: PairWeights,
-    children: int,
-    solver: Solver,
-    pool: ThreadPoolExecutor,
-    advance: Advance,
-) -> NodeWeights:
-    columns = transposed(*rows.features, rows.columns)
-
-    def solve(first: int) -> tuple[np.ndarray, ...]:
-        block = range(first, min(first + CHILDREN_A_BLOCK, children))
-        of_block = solver.solve(rows.features, columns, weights, targets, block)
-        advance(len(block))
-        # Copied, because the solver's arrays have room for all features, which would wait for the last block.
-        return tuple(array.copy() for array in of_block)
-
-    blocks = pool.map(solve, range(0, max(children, 1), CHILDREN_A_BLOCK))
-    features, classifiers, solved, biases = map(np.concatenate, zip(*blocks, strict=True))
-    used, indptr, indices, data = by_feature(features, classifiers, solved, rows.columns)
-    return NodeWeights(used, (indptr, indices, data), biases)
+def _no_pairs() -> CsrArrays:
+    return np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
 
 
 def _solve_node(

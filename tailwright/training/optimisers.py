@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,10 +50,17 @@ class Optimisers(ABC):
         dense: Mapping[str, DenseOptimiser],
         *,
         mixed: bool = False,
+        sharded: Collection[str] = (),
     ) -> None:
-        """`mixed`: losses are computed in mixed precision."""
+        """`mixed`: losses are computed in mixed precision.
+
+        Of the `sharded` ones of `dense` this process has a part alone: their gradients are sums over the rows
+        of the whole batch already.
+        """
         self.plan, self.rates, self.tables, self.dense = plan, rates, tables, dense
         self.clipper, self.loss_scale = Clipper(plan.clip), LossScale(active=mixed)
+        self.sharded = {name: one for name, one in dense.items() if name in sharded}
+        self._common = {name: one for name, one in dense.items() if name not in sharded}
         self.changed = {*rates}  # the names of what a step or a forward pass changes
         self._collected: dict[str, list[RowGradient]] = {name: [] for name in tables}
 
@@ -69,15 +76,16 @@ class Optimisers(ABC):
     def collect(self) -> None:
         """Take over what the last backward pass left in the tables, so that a next one can follow."""
 
-    def step(self, factor: float, *, share: float = 1.0, team: Team = ALONE) -> None:
+    def step(self, factor: float, *, share: float = 1.0, team: Team = ALONE, mass: float = 1.0) -> None:
         """Apply the gradients of all backward passes since the last step, at `factor` times the plan's rates.
 
-        `share` is how much this process's gradients count among the team's. Under mixed precision, a step
-        with a gradient that is not finite is left out.
+        `share` is how much this process's gradients count among the team's, `mass` what the rows of the whole
+        batch count. Under mixed precision, a step with a gradient that is not finite is left out.
         """
         self.collect()
         found = self._shared(share / self.loss_scale.value, team)
-        scale = self._scale([gradient for _, gradient in found.values()])
+        _multiply(self.sharded, 1 / max(mass, 1e-12))
+        scale = self._scale([gradient for _, gradient in found.values()], team)
         if scale is None:
             for optimiser in self.dense.values():
                 optimiser.gradient = None
@@ -99,17 +107,19 @@ class Optimisers(ABC):
             if summed is not None:
                 found[name] = summed
         if multiplier != 1:
-            self._multiply_dense(multiplier)
-        team.add_gradients(self.dense.values())
+            _multiply(self._common, multiplier)
+        team.add_gradients(self._common.values())
         return found
 
-    def _scale(self, gradients: list[np.ndarray]) -> float | None:
+    def _scale(self, gradients: list[np.ndarray], team: Team) -> float | None:
         """Clip the dense gradients in place; the factor for the tables' own, None where one overflowed."""
         if not self.clipper.active and not self.loss_scale.active:
             return 1.0
         squares = [float(np.vdot(g, g)) for g in gradients] + [
-            one.squared_norm() for one in self.dense.values()
+            one.squared_norm() for one in self._common.values()
         ]
+        if self.sharded:
+            squares.append(team.total(sum(one.squared_norm() for one in self.sharded.values())))
         norm = float(np.sqrt(sum(squares)))
         if self.loss_scale.active:
             self.loss_scale.update(finite=math.isfinite(norm))
@@ -117,13 +127,8 @@ class Optimisers(ABC):
                 return None
         scale = self.clipper.scale(norm)
         if scale < 1:
-            self._multiply_dense(scale)
+            _multiply(self.dense, scale)
         return scale
-
-    def _multiply_dense(self, factor: float) -> None:
-        for optimiser in self.dense.values():
-            if optimiser.gradient is not None:
-                optimiser.gradient *= factor
 
     def state(self) -> Iterator[tuple[str, np.ndarray]]:
         """Every array of the optimisers, by name, for a checkpoint."""
@@ -138,3 +143,10 @@ class Optimisers(ABC):
 
     def _all(self) -> Mapping[str, RowSparseAdam | DenseOptimiser | Clipper | LossScale]:
         return {**self.tables, **self.dense, "/clip": self.clipper, "/loss scale": self.loss_scale}
+
+
+def _multiply(optimisers: Mapping[str, DenseOptimiser], factor: float) -> None:
+    """Multiply their gradients, in place."""
+    for optimiser in optimisers.values():
+        if optimiser.gradient is not None:
+            optimiser.gradient *= factor

@@ -134,6 +134,10 @@ class Phase(ABC):
         mixed precision. Of a network of arrays it comes with its gradients.
         """
 
+    def stand_by(self) -> None:
+        """Take part in a loss of others' rows, where parameters are sharded and this process has no rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no sharded parameters")
+
     def mass(self, rows: np.ndarray) -> float:
         """What rows count in the mean: their number; where the loss is one of tokens, the number of those."""
         return float(len(rows))

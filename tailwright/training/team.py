@@ -3,7 +3,8 @@
 `torchrun --nproc-per-node 2 -m tailwright train ...` starts the same command in each process. All do the same
 but for the steps of the training loop, where a process sees its share of the rows, and for writing: only the
 process of rank 0, which leads, writes logs, checkpoints and the run. Validation is the leader's, too; what it
-finds is told to the others, so that all stop at the same step.
+finds is told to the others, so that all stop at the same step. Where labels are shared out as well
+(`tailwright.training.sharing`), all validate, and lend their labels to the leader's checkpoints.
 
 Outside `working_together`, and in a process that was started alone, the team is of one, and nothing here
 touches a number.
@@ -11,12 +12,15 @@ touches a number.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from tailwright.heads.shards import Shard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,13 +79,58 @@ class Team:
         self._add(message)
         return float(message)
 
-    def same(self, numbers: torch.Tensor | np.ndarray) -> None:
-        """Give everybody the leader's numbers, in place."""
+    def add(self, numbers: torch.Tensor) -> None:
+        """Replace the numbers by the sum of everybody's."""
+        if self.size > 1:
+            if numbers.is_cuda:
+                on_cpu = numbers.cpu()
+                self._add(on_cpu)
+                numbers.copy_(on_cpu)
+            else:
+                self._add(numbers)
+
+    def part(self, rows: int) -> Shard:
+        """Those of so many rows of a table that are this process's, where each has some of them."""
+        return Shard(self.place(rows), Team(self.rank + 1, self.size).place(rows), rows)
+
+    def gather(self, arrays: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """Everybody's arrays, by rank; those at one place differ in their length alone."""
+        if self.size == 1:
+            return [list(arrays)]
+        import numpy as np
+        import torch
+        import torch.distributed as dist
+
+        lengths = torch.tensor([len(array) for array in arrays])
+        of_all = [torch.empty_like(lengths) for _ in range(self.size)]
+        dist.all_gather(of_all, lengths)
+        # All messages must be of one length: padded to the longest.
+        widths = [array.dtype.itemsize * math.prod(array.shape[1:]) for array in arrays]
+        sizes = [int((one * torch.tensor(widths)).sum()) for one in of_all]
+        message = torch.zeros(max(sizes), dtype=torch.uint8)
+        packed = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+        message[: len(packed)] = torch.from_numpy(np.frombuffer(packed, dtype=np.uint8).copy())
+        messages = [torch.empty_like(message) for _ in range(self.size)]
+        dist.all_gather(messages, message)
+        found = []
+        for one, told in zip(of_all, messages, strict=True):
+            ends = np.cumsum(one.numpy() * np.array(widths))
+            pieces = np.split(told.numpy(), ends)[:-1]
+            found.append(
+                [
+                    piece.copy().view(array.dtype).reshape(int(length), *array.shape[1:])
+                    for piece, array, length in zip(pieces, arrays, one, strict=True)
+                ]
+            )
+        return found
+
+    def same(self, numbers: torch.Tensor | np.ndarray, *, source: int = 0) -> None:
+        """Give everybody the numbers of one process, the leader's unless another is named, in place."""
         if self.size > 1:
             import torch
             import torch.distributed as dist
 
-            dist.broadcast(torch.as_tensor(numbers), src=0)
+            dist.broadcast(torch.as_tensor(numbers), src=source)
 
     def add_gradients(self, optimisers: Collection[DenseOptimiser]) -> None:
         """Replace each gradient by the sum of everybody's; a process may lack the gradient of a parameter."""

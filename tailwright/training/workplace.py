@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # heavy: models are listed without it
     from tailwright.store import FolderReader, FolderWriter
 
 
+LOG = "log.jsonl"
 LARGEST_SHARE = 0.05  # of the time that a fit may spend on checkpoints
 
 
@@ -56,6 +58,18 @@ class Workplace:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
+    def moved(self, folder: Path) -> Workplace:
+        """The same log with another folder for everything else."""
+        place = copy(self)
+        place.folder = place.reads = folder
+        return place
+
+    def resumed(self) -> Workplace:
+        """The same place, in which what is finished is not done again."""
+        place = copy(self)
+        place.resume = True
+        return place
+
     def sub(self, name: str) -> Workplace:
         """A workplace for one stage of the fit, with its own checkpoints; it logs to the same file."""
         folder = None if self.reads is None else self.reads / name
@@ -84,7 +98,7 @@ class Workplace:
             self.tell(event, **facts)
             return
         line = _line(event, facts)
-        with (self._log_folder / "log.jsonl").open("a", encoding="utf-8") as file:
+        with (self._log_folder / LOG).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
         self._callbacks.tell(line)
 
@@ -99,12 +113,9 @@ class Workplace:
         It is left to be older where it took long to write, so that a large model does not spend its time on
         checkpoints.
         """
-        if self.folder is None:
+        if self.folder is None or not (now or self.checkpoint_is_due()):
             return
         started = time.monotonic()
-        wait = max(self.checkpoint_seconds, self._writing_seconds / LARGEST_SHARE)
-        if not now and self.checkpoint_seconds and started - self._last_checkpoint < wait:
-            return
         from tailwright.store import writing
 
         with writing(self.folder / "checkpoint", kind="checkpoint", overwrite=True) as folder:
@@ -112,13 +123,19 @@ class Workplace:
         self._last_checkpoint = time.monotonic()
         self._writing_seconds = self._last_checkpoint - started
 
-    def restore(self) -> FolderReader | None:
-        """The checkpoint to resume from, if there is one and this fit resumes."""
+    def checkpoint_is_due(self) -> bool:
+        """Whether `checkpoint` would write one."""
+        wait = max(self.checkpoint_seconds, self._writing_seconds / LARGEST_SHARE)
+        due = not self.checkpoint_seconds or time.monotonic() - self._last_checkpoint >= wait
+        return self.folder is not None and due
+
+    def restore(self, *, mapped: bool = False) -> FolderReader | None:
+        """The checkpoint to resume from, if there is one and this fit resumes; `mapped` as of a folder."""
         if not self.resume or self.reads is None or not (self.reads / "checkpoint").exists():
             return None
         from tailwright.store import open_folder
 
-        return open_folder(self.reads / "checkpoint", kind="checkpoint")
+        return open_folder(self.reads / "checkpoint", kind="checkpoint", mapped=mapped)
 
 
 def _line(event: str, facts: dict[str, Any]) -> str:

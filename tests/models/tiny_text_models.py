@@ -38,11 +38,18 @@ FLAT: dict[str, tuple[str, dict[str, Any]]] = {
     "la-roberta": ("la-roberta", ENCODED),
     "la-roberta-shared": ("la-roberta", {**ENCODED, "frozen": True, "head": "shared-mlp", "layers": (8, 4)}),
 }
+# Those whose head is shared out among processes that train together.
+SHARDED = {
+    f"{name}-sharded": (model, {**FLAT[name][1], "sharded": True})
+    for name, model in (("xml-cnn", "xml-cnn"), ("roberta", "roberta"), ("roberta-head-first", "roberta"))
+}
+# The last batch has one row, which is nobody's but the leader's.
+SHARDED["xml-cnn-odd"] = ("xml-cnn", {**WORDS, "sharded": True, "batch": 63})
 
 
 def asked(name: str, encoder: str, **also: Any) -> tuple[str, dict[str, Any]]:
     """The model and its settings, as `tailwright.train` takes them."""
-    model, settings = FLAT[name]
+    model, settings = {**FLAT, **SHARDED}[name]
     on = {} if model == "xml-cnn" else {"encoder": encoder}
     return model, {**settings, **on, **also}
 

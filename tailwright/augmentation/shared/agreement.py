@@ -14,7 +14,8 @@ Pairs of row and label that give no loss are left out of the diversity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,8 @@ from tailwright.augmentation import TrainedClassifier
 from tailwright.data.dataset import Dataset
 from tailwright.data.pairs import row_ids
 from tailwright.evaluation.ranking import TopK
+from tailwright.training.executor import Held
+from tailwright.training.row_pieces import over_rows, row_pieces
 
 FAINT = 1e-6
 FLOOR = float(logit(FAINT))  # the log-odds of a label that is not listed
@@ -48,18 +51,89 @@ def agreement(
     text are asked for, or as many as a row has if it has more; without it all labels are.
     """
     labels = train.labels
+    exam = Held(_Exam(train, classifier, diversity))
     sizes = np.diff(train.targets.indptr)[rows]  # (made,) k of each row
-    places, expected = _first_of_sources(train, sources, sizes, classifier)
-    found, kept = np.zeros(len(rows)), np.zeros(len(rows))
+    places, expected = _first_of_sources(exam, sources, sizes)
     k = min(labels, max(depth or labels, int(sizes.max(initial=1))))
-    for block, top in _asked(classifier, train.texts, rows, k):
-        own = train.take(rows[block])
+    # The labels that each row is compared with: the first of its source, or its own.
+    theirs = _first(expected[places], sizes)
+    theirs = sparse.csr_array(theirs + train.targets[rows].multiply((sources < 0)[:, None]))
+    pieces = _Rows(0, rows, sizes, k, theirs).pieces()
+    figures = np.concatenate([np.zeros((2, 0)), *over_rows(_figures, exam, pieces, "scoring")], axis=1)
+    return figures[0], figures[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Exam:
+    """What does not differ between pieces of the work; a worker of a cluster gets it once."""
+
+    train: Dataset
+    classifier: TrainedClassifier
+    diversity: Diversity
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows that a classifier is asked about, `first` being the number of the first among all that are."""
+
+    first: int
+    places: np.ndarray  # (rows,) int64: in the training rows
+    sizes: np.ndarray  # (rows,) int64: how many first labels of each are looked at
+    k: int  # labels that are asked for
+    theirs: sparse.csr_array  # (rows, labels): ones at those that the first are compared with
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __str__(self) -> str:
+        return f"rows {self.first:,} to {self.first + len(self) - 1:,} of those that are scored"
+
+    def part(self, start: int, end: int) -> _Rows:
+        return _Rows(
+            self.first + start, self.places[start:end], self.sizes[start:end], self.k, self.theirs[start:end]
+        )
+
+    def pieces(self) -> list[_Rows]:
+        """Whole blocks of them, so that no text is asked about in another company than in one process."""
+        return [
+            self.part(piece.first, piece.last) for piece in row_pieces(len(self), multiple=_block(self.k))
+        ]
+
+    def halves(self) -> Sequence[_Rows]:
+        middle = len(self) // 2
+        return (self.part(0, middle), self.part(middle, len(self))) if middle else ()
+
+    def asked(self, exam: _Exam) -> Iterator[tuple[slice, TopK]]:
+        """What the classifier says of the rows, a block of them at a time."""
+        size = _block(self.k)
+        for start in range(0, len(self), size):
+            block = slice(start, min(start + size, len(self)))
+            texts = exam.train.texts.take(pa.array(self.places[block]))
+            yield block, exam.classifier.log_odds(texts, self.k)
+
+
+def _block(k: int) -> int:
+    """Rows that are asked about at a time."""
+    return max(1, CELLS // k)
+
+
+def _figures(held: Held[_Exam], piece: _Rows) -> list[np.ndarray]:
+    """(2, rows): diversity and consistency."""
+    exam, sizes = held.thing, piece.sizes
+    found, kept = np.zeros(len(piece)), np.zeros(len(piece))
+    for block, top in piece.asked(exam):
+        own = exam.train.take(piece.places[block])
         distances, rest = listed(top, own.ignored)
-        found[block] = diversity(distances, rest, own.learnt_targets())
-        theirs = _first(expected[places[block]], sizes[block])
-        theirs = sparse.csr_array(theirs + own.targets.multiply((places[block] < 0)[:, None]))
-        kept[block] = np.diff(_first(ranks(top, labels), sizes[block]).multiply(theirs).tocsr().indptr)
-    return found, np.divide(kept, sizes, out=np.zeros(len(rows)), where=sizes > 0)
+        found[block] = exam.diversity(distances, rest, own.learnt_targets())
+        first = _first(ranks(top, exam.train.labels), sizes[block])
+        kept[block] = np.diff(first.multiply(piece.theirs[block]).tocsr().indptr)
+    return [np.stack([found, np.divide(kept, sizes, out=np.zeros(len(piece)), where=sizes > 0)])]
+
+
+def _first_labels(held: Held[_Exam], piece: _Rows) -> list[sparse.csr_array]:
+    """`ranks` of the first labels of the rows, a matrix for each block of them."""
+    labels = held.thing.train.labels
+    return [_first(ranks(top, labels), piece.sizes[block]) for block, top in piece.asked(held.thing)]
 
 
 def summed_bce(above: sparse.csr_array, rest: np.ndarray, targets: sparse.csr_array) -> np.ndarray:
@@ -113,31 +187,21 @@ def ranks(top: TopK, labels: int) -> sparse.csr_array:
 
 
 def _first_of_sources(
-    train: Dataset, sources: np.ndarray, sizes: np.ndarray, classifier: TrainedClassifier
+    exam: Held[_Exam], sources: np.ndarray, sizes: np.ndarray
 ) -> tuple[np.ndarray, sparse.csr_array]:
     """(which row of the matrix each made row's source is, -1: none; `ranks` of the distinct sources)."""
+    labels = exam.thing.train.labels
     distinct, places = np.unique(sources[sources >= 0], return_inverse=True)
     of_made = np.full(len(sources), -1)
     of_made[sources >= 0] = places
     deepest = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(deepest, places, sizes[sources >= 0])
-    blocks = [sparse.csr_array((0, train.labels))]
     k = max(int(deepest.max(initial=0)), 1)
-    for block, top in _asked(classifier, train.texts, distinct, k):
-        blocks.append(_first(ranks(top, train.labels), deepest[block]))
+    pieces = _Rows(0, distinct, deepest, k, sparse.csr_array((len(distinct), labels))).pieces()
+    blocks = [sparse.csr_array((0, labels)), *over_rows(_first_labels, exam, pieces, "scoring sources")]
     # The last row, of no source, is empty: place -1.
-    blocks.append(sparse.csr_array((1, train.labels)))
+    blocks.append(sparse.csr_array((1, labels)))
     return of_made, sparse.csr_array(sparse.vstack(blocks, format="csr"))
-
-
-def _asked(
-    classifier: TrainedClassifier, texts: pa.LargeStringArray, rows: np.ndarray, k: int
-) -> Iterator[tuple[slice, TopK]]:
-    """What the classifier says of the texts at `rows`, a block of them at a time."""
-    size = max(1, CELLS // k)
-    for start in range(0, len(rows), size):
-        block = slice(start, min(start + size, len(rows)))
-        yield block, classifier.log_odds(texts.take(pa.array(rows[block])), k)
 
 
 def _first(ranked: sparse.csr_array, sizes: np.ndarray) -> sparse.csr_array:

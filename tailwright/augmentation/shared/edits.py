@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,10 +25,12 @@ from tailwright.kernels.edits_original import edit_rows_original
 from tailwright.kernels.spans import mark_words
 from tailwright.settings import Settings, setting
 from tailwright.streams import stream_key
+from tailwright.training.row_pieces import RowRange, over_rows, row_pieces
 
 log = logging.getLogger(__name__)
 
 NO_WORD = r"[^\pL\pN_]+"  # what lies between the words of `split_words`
+FEWEST_ROWS, MOST_ROWS = 1 << 13, 1 << 16  # of a piece: a tenth of a second of work or more, some MB of text
 OPERATIONS = {"synonyms": SYNONYMS, "insert": INSERT, "swap": SWAP, "delete": DELETE}
 
 
@@ -82,26 +85,74 @@ def edited_rows(
     train = corpus.train
     places = rows_to_augment(corpus, selection, seed=seed, workers=workers)
     places = drawn_rows(places, train.origin.rows, selection.max_rows, seed)
-    edited = train.texts.take(pa.array(places))
-    texts, sources = edited_texts(
-        edited,
+    editing = Editing(
+        train.texts.take(pa.array(places)),
         train.origin.rows[places],
-        operations,
+        tuple(operations),
         settings,
-        key=stream_key(seed, name),
-        workers=workers,
+        stream_key(seed, name),
+        _synonyms(operations, settings),
+        workers,
     )
-    missing = len(places) * settings.outputs - len(sources)
-    log.info("%s: %d of %d rows are sources of %d new ones", name, len(places), len(train), len(sources))
+    pieces = row_pieces(len(places), fewest=FEWEST_ROWS, most=MOST_ROWS)
+    blocks = over_rows(edited_piece, editing, pieces, "editing")
+    texts = pa.chunked_array([block.texts for block in blocks], pa.large_string()).combine_chunks()
+    sources = joined([np.zeros(0, np.int64), *(block.sources for block in blocks)])
+    copies = sum(block.copies for block in blocks)
+    missing = len(places) * settings.outputs - len(sources) - copies
+    log.info(
+        "%s: %d of %d rows are sources of %d new ones", name, len(places), len(train), len(sources) + copies
+    )
     if missing:
         log.info("%s: %d texts are left out: no word was changed, or a text came twice", name, missing)
-    if not settings.same_words:
-        other = with_other_words(texts, edited.take(pa.array(sources)))
-        if not other.all():
-            copies = int((~other).sum())
-            log.info("%s: %d texts are left out: only capitals, marks or spaces differ", name, copies)
-        texts, sources = texts.filter(pa.array(other)), sources[other]
+    if copies:
+        log.info("%s: %d texts are left out: only capitals, marks or spaces differ", name, copies)
     return rows_made_of(train, places[sources], texts, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Editing:
+    """Rows to be edited, and how: all that a piece of the work needs, wherever it is done."""
+
+    texts: pa.LargeStringArray
+    rows: np.ndarray  # (texts,) int64: their numbers, which determine their draws
+    operations: tuple[str, ...]
+    settings: EditSettings
+    key: np.ndarray
+    synonyms: Names
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Edited:
+    """New texts, and which of the rows to be edited each was made of; `copies` more were left out."""
+
+    texts: pa.LargeStringArray
+    sources: np.ndarray
+    copies: int
+
+
+def edited_piece(editing: Editing, piece: RowRange) -> list[Edited]:
+    """What is made of some of the rows; `same_words` is obeyed."""
+    settings = editing.settings
+    whole = editing.texts.slice(piece.first, len(piece))
+    texts, sources = edited_texts(
+        whole,
+        # Copies: what another process sent is read-only, and numba would compile everything again.
+        editing.rows[piece.first : piece.last].copy(),
+        editing.operations,
+        settings,
+        key=editing.key.copy(),
+        synonyms=editing.synonyms,
+        workers=min(editing.threads, numba.get_num_threads()),
+    )
+    copies = 0
+    if not settings.same_words:
+        other = with_other_words(texts, whole.take(pa.array(sources)))
+        copies = int((~other).sum())
+        if copies:
+            texts, sources = texts.filter(pa.array(other)), sources[other]
+    return [Edited(texts, piece.first + sources, copies)]
 
 
 def with_other_words(texts: pa.LargeStringArray, sources: pa.LargeStringArray) -> np.ndarray:
@@ -141,8 +192,7 @@ def edited_texts(
     offsets, values = text_buffers(texts)
     original = settings.variant == "original"
     if synonyms is None:
-        needed = _needs_synonyms(operations)
-        synonyms = wordnet_arrays(settings.variant, settings.inflections) if needed else no_synonyms()
+        synonyms = _synonyms(operations, settings)
     arguments: tuple[Any, ...] = (
         key,
         np.array([OPERATIONS[operation] for operation in operations]),
@@ -162,6 +212,11 @@ def edited_texts(
     content = joined([content for _, _, content in blocks])
     edited = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(content))
     return edited, joined([sources for sources, _, _ in blocks])
+
+
+def _synonyms(operations: Sequence[str], settings: EditSettings) -> Names:
+    needed = _needs_synonyms(operations)
+    return wordnet_arrays(settings.variant, settings.inflections) if needed else no_synonyms()
 
 
 def _needs_synonyms(operations: Sequence[str]) -> bool:

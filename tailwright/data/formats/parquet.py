@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import sparse
 from tailwright.data.corpus import Corpus
 from tailwright.data.dataset import Dataset
 from tailwright.data.formats.columns import Fields, FileColumns
+from tailwright.data.formats.large_texts import has_large_texts, mapped_texts
 from tailwright.data.formats.limits import refuse_special
 from tailwright.data.formats.options import ReadOptions
 from tailwright.data.formats.outgoing import label_references, label_rows, sink, written_columns
@@ -28,8 +30,15 @@ def read_parquet(path: Path, options: ReadOptions) -> FileColumns:
     with _opened(path) as file:
         names = file.schema_arrow.names
         fields = fields_of(names, options, path)
-        table = checked_table(file.read(columns=[name for name in names if name in fields.names()]), path)
-    return columns_of(table, path, fields)
+        read = [name for name in names if name in fields.names()]
+        texts = mapped_texts(file, path, fields.texts) if has_large_texts(file, fields.texts) else None
+        if texts is None:
+            return columns_of(checked_table(file.read(columns=read), path), path, fields)
+        others = file.read(columns=[name for name in read if name not in fields.texts])
+    # The columns of the text are one already; what is said of them names them all.
+    one = fields._replace(texts=fields.texts[:1])
+    columns = columns_of(others.append_column(one.texts[0], texts), path, one)
+    return replace(columns, fields=fields)
 
 
 def parquet_blocks(path: Path, options: ReadOptions, rows: int) -> tuple[Fields, int, Iterator[pa.Table]]:

@@ -159,17 +159,24 @@ def _fitted(tokens: Tokens, settings: TfIdfSettings | None, threads: int | None)
     """The features fitted to the tokens, and the tokens with columns as ids (-1: no column)."""
     settings = settings or TfIdfSettings()
     documents, occurrences = word_counts(tokens, threads=threads)
-    kept = np.flatnonzero(documents >= settings.min_count)
-    if settings.max_features is not None and len(kept) > settings.max_features:
-        by_occurrences = np.argsort(-occurrences[kept], kind="stable")
-        kept = np.sort(kept[by_occurrences[: settings.max_features]])
-    idf = np.log((1 + len(tokens)) / (1 + documents[kept])) + 1
+    kept, idf = kept_words(len(tokens), documents, occurrences, settings)
     if len(kept) < len(documents):
         columns = np.full(len(documents), -1, dtype=np.int32)
         columns[kept] = np.arange(len(kept), dtype=np.int32)
         vocabulary = tokens.vocabulary.take(pa.array(kept))
         tokens = Tokens(columns[tokens.ids], tokens.offsets, vocabulary)
     return TfIdf(tokens.vocabulary, idf, settings), tokens
+
+
+def kept_words(
+    texts: int, documents: np.ndarray, occurrences: np.ndarray, settings: TfIdfSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """(the words that get a column, their inverse document frequencies), by the counts of sorted words."""
+    kept = np.flatnonzero(documents >= settings.min_count)
+    if settings.max_features is not None and len(kept) > settings.max_features:
+        by_occurrences = np.argsort(-occurrences[kept], kind="stable")
+        kept = np.sort(kept[by_occurrences[: settings.max_features]])
+    return kept, np.log((1 + texts) / (1 + documents[kept])) + 1
 
 
 def with_inserted(

@@ -8,7 +8,7 @@ from scipy import sparse
 from torch import nn
 
 from tailwright.encoders.bags import Bags
-from tailwright.encoders.embedding_bags import EmbeddingBags
+from tailwright.encoders.embedding_bags import EmbeddingBags, bag_sum
 from tailwright.encoders.residual import ScaledResidual
 from tailwright.encoders.row_table import RowTable
 from tailwright.encoders.text_tower import ROWS_A_BLOCK, TextTower
@@ -36,14 +36,18 @@ class EclareSurrogate(nn.Module):
         self.attention = ComponentAttention(2, width, dropout, seed, "eclare/surrogate/attention")
         self.free = RowTable(np.zeros((outputs, width), dtype=np.float32)) if free else None
 
-    def forward(self, texts: Bags, own: Bags, near: Bags) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, texts: Bags, own: Bags, neighbours: Bags, bare: np.ndarray
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """(batch, width) and (outputs, width), whose products are the logits.
 
-        `own` are the texts of the outputs, `near` those of their neighbours.
+        `own` are the texts of the outputs, `neighbours` their edges as bags of outputs, `bare` the outputs
+        with no text nearby. Neighbours' texts are summed from the sums of their words: a bag of all their
+        words would be ten times as long.
         """
-        of_texts, of_own, of_near = self.texts.words(texts, own, near)
+        of_texts, of_own = self.texts.words(texts, own)
+        of_near = bag_sum(of_own, neighbours)
         vectors: torch.Tensor = self.attention(self.own(of_own), self.near(of_near))
-        bare = np.flatnonzero(np.diff(near.indptr) == 0)
         if self.free is not None and len(bare):
             vectors = vectors.index_add(0, torch.from_numpy(bare), self.free(bare))
         return self.texts(of_texts), vectors

@@ -39,19 +39,24 @@ class EclareLabels:
 
 
 class GraphClusters(NamedTuple):
-    """The clusters of labels, what is written of each and of its neighbours, and the graph between them."""
+    """The clusters of labels, what is written of each, and the graph between them."""
 
     cluster_of: np.ndarray  # (labels,) int32, -1 for a label in none
     own: Bags  # one for each cluster
-    near: Bags  # likewise
     graph: sparse.csr_array  # (clusters, clusters), symmetric
+    neighbours: Bags  # the graph's rows
+    bare: np.ndarray  # clusters without a text, whose neighbours have none either
 
     @staticmethod
     def of(cluster_of: np.ndarray, rows: BagRows, labels: EclareLabels, top: int) -> GraphClusters:
         """From the graph of the labels in their clusters, the `top` strongest edges of each cluster."""
         texts = cluster_texts(rows.label_matrix, cluster_of, labels.clusters)
         graph = symmetric_graph(cluster_graph(labels.graph, cluster_of, labels.clusters, top))
-        return GraphClusters(cluster_of, Bags.of(texts), Bags.of(sparse.csr_array(graph @ texts)), graph)
+        own, neighbours = Bags.of(texts), Bags.of(graph)
+        words = np.diff(own.indptr).astype(np.float32)[:, None]
+        return GraphClusters(
+            cluster_of, own, graph, neighbours, np.flatnonzero(neighbours.sum(words)[:, 0] == 0)
+        )
 
 
 class SurrogateTraining:
@@ -85,7 +90,8 @@ class SurrogateTraining:
 
     def _score(self, batch: DrawnBatch, _: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         texts, clusters = self.rows.texts.take(batch.rows, batch.appended), self.clusters()
-        scored: tuple[torch.Tensor, torch.Tensor] = self.network(texts, clusters.own, clusters.near)
+        scored: tuple[torch.Tensor, torch.Tensor]
+        scored = self.network(texts, clusters.own, clusters.neighbours, clusters.bare)
         return scored
 
     def clusters(self) -> GraphClusters:
@@ -144,8 +150,8 @@ class LearnerTraining(BeamTraining):
 
         def make() -> LabelSums:
             graph = symmetric_graph(self.pruned().graph)
-            near = Bags.of(sparse.csr_array(graph @ self.rows.label_matrix))
-            return LabelSums(graph, self.rows.texts.others.sum(words), near.sum(words))
+            own = self.rows.texts.others.sum(words)
+            return LabelSums(graph, own, Bags.of(graph).sum(own))
 
         return self.between.get(self.name, "label texts", make)
 
@@ -166,9 +172,12 @@ class LearnerTraining(BeamTraining):
     def cluster_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """(clusters, width) each: the sums of the words of clusters, and of those of their neighbours."""
         words, clusters = self.surrogate.texts.words.table.array, self.clusters()
-        return self.between.get(
-            self.name, "cluster texts", lambda: (clusters.own.sum(words), clusters.near.sum(words))
-        )
+
+        def make() -> tuple[np.ndarray, np.ndarray]:
+            own = clusters.own.sum(words)
+            return own, clusters.neighbours.sum(own)
+
+        return self.between.get(self.name, "cluster texts", make)
 
     def cluster_of(self) -> np.ndarray:
         return self.clusters().cluster_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -13,9 +13,8 @@ import pyarrow as pa
 from scipy import sparse
 
 from tailwright.augmentation.shared.label_rows import label_rows
-from tailwright.augmentation.shared.sources import has_sources
 from tailwright.data.corpus import Corpus, LabelSpace
-from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of, text_buffers
+from tailwright.data.dataset import Dataset, Origin, arrow_strings, share_of
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.kernels.blocks import run_rows
@@ -30,7 +29,9 @@ from tailwright.models.fusion.combination import (
 from tailwright.models.fusion.learning import JudgedRows, learnt_combination, unseen_log_odds
 from tailwright.models.fusion.mentions import Mentions, MentionsOf
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
+from tailwright.models.fusion.pieces import FINISHED, KIND, FusionToFit, fitted_elsewhere, stages_of
 from tailwright.models.fusion.ranking import best_of, filled
+from tailwright.models.fusion.rows import labelled, letters_by_labels, made_of, mean_weights
 from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
 from tailwright.streams import stream
@@ -65,32 +66,49 @@ class Fusion(Model):
 
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         self.combination = plain_combination(len(self.names), self.settings.hidden)
-        count = len(corpus.train.originals())
-        few = count < self.settings.few_rows
-        self._few_trees = few and _letters_by_labels(corpus.train) < CHEAP_TREES
-        self._announce_memory(corpus, work)
-
-        def fit_on(rows: Corpus) -> FitPart:
-            def fit(name: str, part: Model, place: Workplace) -> None:
-                part.fit(self._rows_of(name, rows, count), seed=seed, work=place)
-
-            return fit
-
+        few = self._has_few_rows(corpus)
         folds = [self._held_out(corpus, seed)]
         again = few and folds[0][0] is not corpus
         if again:
             others = [self._held_out(corpus, seed, fold) for fold in range(1, self.settings.folds)]
             folds += [(learning, held_out) for learning, held_out in others if len(held_out)]
-        judged: list[JudgedRows] = []
-        for fold, (learning, held_out) in enumerate(folds):
-            self._fit_parts(fit_on(learning), learning, work.sub(f"fold-{fold}") if fold else work)
-            judged += self._judged(learning, held_out)
-        self._combine(judged, seed, work)
-        if again:
-            self.parts = []
-            with work.phase("all rows", rows=len(corpus.train)):
-                self._fit_parts(fit_on(corpus), corpus, work.sub("all-rows"))
-            self.seen = int(corpus.train.originals().origin.rows.max()) + 1
+        memory_mb = self._announce_memory(corpus, work)
+        given = FusionToFit(self.card.name, asdict(self.settings), self.mixes, self.device, corpus, seed)
+        stages = stages_of(len(folds), again)
+        with fitted_elsewhere(given, self._light_parts(), stages, work, memory_mb=memory_mb) as place:
+            judged: list[JudgedRows] = []
+            for stage, (learning, held_out) in zip(stages, folds, strict=False):
+                self._fit_parts(self._fit_on(learning, corpus, seed), learning, stage.place(place))
+                judged += self._judged(learning, held_out)
+            self._combine(judged, seed, work)
+            if again:
+                self.parts = []
+                with work.phase("all rows", rows=len(corpus.train)):
+                    self._fit_parts(self._fit_on(corpus, corpus, seed), corpus, stages[-1].place(place))
+                self.seen = int(corpus.train.originals().origin.rows.max()) + 1
+
+    def _has_few_rows(self, corpus: Corpus) -> bool:
+        """Whether parts learn from all rows in the end; if so, they may have their `few_trees`."""
+        few = len(corpus.train.originals()) < self.settings.few_rows
+        self._few_trees = few and letters_by_labels(corpus.train) < CHEAP_TREES
+        return few
+
+    def _fit_on(self, rows: Corpus, corpus: Corpus, seed: int) -> FitPart:
+        """Fits parts on some rows of the corpus."""
+        count = len(corpus.train.originals())
+
+        def fit(name: str, part: Model, place: Workplace) -> None:
+            part.fit(self._rows_of(name, rows, count), seed=seed, work=place)
+
+        return fit
+
+    def fit_one_part(
+        self, name: str, corpus: Corpus, fold: int | None, *, seed: int, work: Workplace
+    ) -> None:
+        """Fit a part as `learn` does in that fold, or on all rows, and leave it in the folder of `work`."""
+        self._has_few_rows(corpus)
+        learning = corpus if fold is None else self._held_out(corpus, seed, fold)[0]
+        self._fitted(name, self._fit_on(learning, corpus, seed), work)
 
     def learn_more(self, before: Model, later: LaterRows, *, seed: int, work: Workplace) -> None:
         """Rows that were held out stay so, along with a share of the new ones; all teach the combination.
@@ -112,17 +130,22 @@ class Fusion(Model):
         self._fit_parts(fit, learning, work)
         self._combine(self._judged(learning, held_out), seed, work)
 
-    def _announce_memory(self, learning: Corpus, work: Workplace) -> None:
-        """What the largest part will need, before the first is trained; parts are in memory one at a time.
+    def _announce_memory(self, learning: Corpus, work: Workplace) -> float:
+        """The MB that the largest part will need, before the first is trained; one is in memory at a time.
 
         A part with an extra speaks for itself when its turn comes: its code is not imported yet.
         """
-        parts = [self._new_part(name) for name, part in self.names.items() if not models.card(part).extra]
+        parts = [self._new_part(name) for name in self._light_parts()]
         needs = [need for need in (part.forecast(learning) for part in parts) if need is not None]
         give_back()
-        if needs:
-            largest = max(needs, key=lambda need: need.megabytes)
-            largest.announce(work, "smaller parts (--set PART.NAME=VALUE) need less")
+        if not needs:
+            return 0.0
+        largest = max(needs, key=lambda need: need.megabytes)
+        largest.announce(work, "smaller parts (--set PART.NAME=VALUE) need less")
+        return largest.megabytes
+
+    def _light_parts(self) -> list[str]:
+        return [name for name, part in self.names.items() if not models.card(part).extra]
 
     def _rows_of(self, name: str, corpus: Corpus, count: int) -> Corpus:
         """What a part learns from: the corpus, and with a low `count` of rows the labels' own texts too."""
@@ -132,7 +155,7 @@ class Fusion(Model):
             return corpus
         own = sparse.eye_array(len(corpus.labels), dtype=np.float32, format="csr")
         rows = label_rows(corpus, LABEL_ROWS, own)
-        weights = _mean_weights(train)[rows.origin.rows]
+        weights = mean_weights(train)[rows.origin.rows]
         # As original rows that came last: weights of labels in made rows, which a user may have set, are not
         # for them.
         origin = Origin.made_by("", train.origin.rows.max(initial=-1) + 1 + rows.origin.rows)
@@ -183,7 +206,7 @@ class Fusion(Model):
             return corpus, corpus.valid
         train = corpus.train
         unknown = train.origin.is_original() & (train.origin.rows >= self.seen)
-        able = np.flatnonzero(unknown & _labelled(train))
+        able = np.flatnonzero(unknown & labelled(train))
         # Drawn by the place in the user's file, so that the order of rows here makes no difference.
         by_place = able[np.argsort(train.origin.rows[able], kind="stable")]
         held = np.zeros(len(train), dtype=bool)
@@ -194,13 +217,13 @@ class Fusion(Model):
                 held[drawn[fold * count : (fold + 1) * count]] = True
         if not held.any():
             return corpus, train.take([])
-        kept = np.flatnonzero(~held & ~_made_of(train, held))
+        kept = np.flatnonzero(~held & ~made_of(train, held))
         return corpus.with_train(train.take(kept)), train.take(np.flatnonzero(held))
 
     def _fitted(self, name: str, fit: FitPart, work: Workplace) -> Model | FolderReader:
         """A fitted part, or the folder that it waits in; one that a killed training finished is kept."""
         place = work.sub(name)
-        finished = None if place.folder is None else place.folder / "finished"
+        finished = None if place.folder is None else place.folder / FINISHED
         if finished is None or not place.resume or not finished.exists():
             part = self._new_part(name)
             part.mixes = [mix for mix in self.mixes if part.card.takes(mix.card)]
@@ -209,12 +232,12 @@ class Fusion(Model):
                 fit(name, part, place)
             if finished is None:
                 return part
-            with writing(finished, kind="part", overwrite=True) as folder:
+            with writing(finished, kind=KIND, overwrite=True) as folder:
                 part.save(folder)
             del part
             gc.collect()
             give_back()
-        return open_folder(finished, kind="part")
+        return open_folder(finished, kind=KIND)
 
     def _loaded(self, name: str, folder: FolderReader, labels: int) -> Model:
         part = self._new_part(name)
@@ -371,30 +394,6 @@ def fusion_of(name: str) -> type[Model]:
             "Settings": settings_of(name),
         },
     )
-
-
-def _labelled(train: Dataset) -> np.ndarray:
-    """(rows,) bool: which have a label that gives a loss."""
-    return np.diff(train.learnt_targets().indptr) > 0
-
-
-def _letters_by_labels(train: Dataset) -> float:
-    """The sum over the rows of a text's length times its number of labels, which `linear` learns from."""
-    offsets, _ = text_buffers(train.texts)
-    return float(np.diff(offsets) @ np.diff(train.targets.indptr).astype(np.float64))
-
-
-def _mean_weights(train: Dataset) -> np.ndarray:
-    """(labels,) float32: the mean weight of what the rows say of each label, 1 where they say nothing."""
-    weighted, plain = train.weighted_targets().sum(axis=0), train.learnt_targets().sum(axis=0)
-    weights = np.divide(weighted, plain, out=np.ones(len(plain)), where=plain > 0, casting="unsafe")
-    return weights.astype(np.float32)
-
-
-def _made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
-    """(rows,) bool: augmented rows whose source is held out; in training they would give its labels away."""
-    sourced = np.array([has_sources(method) for method in train.origin.methods])[train.origin.codes]
-    return sourced & np.isin(train.origin.rows, train.origin.rows[held])
 
 
 def _further(mentions_of: MentionsOf, start: int, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

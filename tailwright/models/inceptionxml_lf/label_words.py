@@ -1,4 +1,4 @@
-"""The words of labels' texts and of their neighbours' texts, by the ids that texts are read as."""
+"""The words of labels' texts, by the ids that texts are read as, and the graph between labels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from tailwright.data.text.vocabulary import WordVocabulary
 from tailwright.heads.shortlist_settings import WalkSettings
 from tailwright.labels import GraphSettings
 from tailwright.labels.correlation import symmetric_graph
-from tailwright.labels.graph_texts import strongest, with_self_edges
+from tailwright.labels.graph_texts import with_self_edges
 from tailwright.labels.shared import graph_of_originals
 from tailwright.labels.vectors import unit_rows
-
-MOST_WORDS = 1000  # of a label's neighbours
 
 
 def label_words(corpus: Corpus, words: WordVocabulary, min_count: int) -> sparse.csr_array:
@@ -36,10 +34,7 @@ def label_words(corpus: Corpus, words: WordVocabulary, min_count: int) -> sparse
     return unit_rows(sparse.csr_array(entries, shape=shape))
 
 
-def neighbour_words(
-    corpus: Corpus, texts: sparse.csr_array, graph: WalkSettings, seed: int
-) -> sparse.csr_array:
-    """(labels, ids) float32: the words of each label's neighbours, weighted by the symmetric label graph."""
+def label_graph(corpus: Corpus, graph: WalkSettings, seed: int) -> sparse.csr_array:
+    """(labels, labels) float32: the symmetric graph, in which a label without edges is its own neighbour."""
     walk = GraphSettings(graph.steps, graph.restart, graph.top, graph.head_cut)
-    edges = symmetric_graph(with_self_edges(graph_of_originals(corpus.train, walk, seed)))
-    return strongest(edges @ texts, MOST_WORDS)
+    return symmetric_graph(with_self_edges(graph_of_originals(corpus.train, walk, seed)))

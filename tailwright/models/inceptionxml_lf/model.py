@@ -21,7 +21,7 @@ from tailwright.models.inceptionxml.clusters import described_labels, learner_cl
 from tailwright.models.inceptionxml.model import learner_seed, loaded_groups
 from tailwright.models.inceptionxml.network import Learners, answering
 from tailwright.models.inceptionxml_lf import CARD, InceptionXmlLfSettings
-from tailwright.models.inceptionxml_lf.label_words import label_words, neighbour_words
+from tailwright.models.inceptionxml_lf.label_words import label_graph, label_words
 from tailwright.models.inceptionxml_lf.network import TextualHead, learner_network
 from tailwright.models.inceptionxml_lf.phases import TextualPhase
 from tailwright.models.shared.memory import FLOAT, training_need
@@ -46,7 +46,7 @@ class InceptionXmlLf(TokenModel):
     texts: WordTexts
     network: Learners
     label_words: sparse.csr_array  # (labels, word ids): the words of each label's text
-    neighbour_words: sparse.csr_array  # (labels, word ids): those of its neighbours' texts
+    label_graph: sparse.csr_array  # (labels, labels): its neighbours
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         chosen = self.settings
@@ -54,7 +54,7 @@ class InceptionXmlLf(TokenModel):
         self.texts, _ = WordTexts.of(chosen.words, texts, seed=seed, work=work)
         with work.phase("label texts"):
             self.label_words = label_words(corpus, self.texts.words, chosen.words.min_count)
-            self.neighbour_words = neighbour_words(corpus, self.label_words, chosen.graph, seed)
+            self.label_graph = label_graph(corpus, chosen.graph, seed)
         with work.phase("clusters"):
             described = described_labels(corpus.train, chosen.clusters, seed)
             seeds = [learner_seed(seed, number) for number in range(chosen.learners)]
@@ -69,7 +69,7 @@ class InceptionXmlLf(TokenModel):
     def _learners(
         self, tables: Sequence[np.ndarray], groups: Sequence[LabelGroups], seeds: Sequence[int]
     ) -> Learners:
-        texts, neighbours = Bags.of(self.label_words), Bags.of(self.neighbour_words)
+        texts, neighbours = Bags.of(self.label_words), Bags.of(self.label_graph)
         networks = Learners()
         for name, table, own, seed in zip(self._names(), tables, groups, seeds, strict=True):
             networks[name] = learner_network(table, own, texts, neighbours, self.settings, seed=seed)
@@ -154,18 +154,18 @@ class InceptionXmlLf(TokenModel):
     def save(self, folder: FolderWriter) -> None:
         super().save(folder)
         folder.csr("label-words", self.label_words)
-        folder.csr("neighbour-words", self.neighbour_words)
+        folder.csr("label-graph", self.label_graph)
         for name in self._names():
             folder.array(f"{name}-clusters", self._head(name).groups.of_label)
 
     def rebuild(self, folder: FolderReader, labels: int) -> None:
         self.texts, table = WordTexts.load(folder, self.settings.words)
-        shape = (labels, self.texts.words.size)
-        self.label_words = folder.csr("label-words", dtype=np.float32, shape=shape)
-        self.neighbour_words = folder.csr("neighbour-words", dtype=np.float32, shape=shape)
-        for matrix in (self.label_words, self.neighbour_words):
+        words = self.texts.words.size
+        self.label_words = folder.csr("label-words", dtype=np.float32, shape=(labels, words))
+        self.label_graph = folder.csr("label-graph", dtype=np.float32, shape=(labels, labels))
+        for matrix in (self.label_words, self.label_graph):
             if not bool(np.isfinite(matrix.data).all()):
-                raise DamagedFolderError("a word's weight", expected="a finite number", path=folder.path)
+                raise DamagedFolderError("a weight", expected="a finite number", path=folder.path)
         groups = [loaded_groups(folder, f"{name}-clusters", labels) for name in self._names()]
         self.network = self._learners([table.copy() for _ in groups], groups, [0] * len(groups))
 

@@ -121,7 +121,7 @@ def learner_network(
 ) -> TokenNetwork:
     """One learner; `table` (ids, width) are the word vectors to start from.
 
-    `texts` and `neighbours` are the words of labels and of their neighbours.
+    `texts` are the words of labels, `neighbours` their edges in the label graph.
     """
     encoder = RoutedEncoder(table, settings.words.max_length, settings.inception, seed=seed)
     drop, name = settings.inception.drop_hidden, "inceptionxml-lf"

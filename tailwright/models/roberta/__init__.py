@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tailwright.encoders.settings import TransformerSettings
+from tailwright.heads.shards import ShardSettings
 from tailwright.models import ModelCard
 from tailwright.settings import Settings, setting
 from tailwright.training.settings import TrainingSettings
@@ -47,5 +48,6 @@ class RobertaSettings(Settings):
     """What can be set of roberta."""
 
     transformer: TransformerSettings = setting(TransformerSettings(), "the encoder")
+    head: ShardSettings = setting(ShardSettings(), "the head")
     start: StartSettings = setting(StartSettings(), "what the head starts from")
     training: TrainingSettings = setting(TRAINING, "how it is trained")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
+from tailwright.errors import InputError
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
 from tailwright.models.roberta import CARD, RobertaSettings
-from tailwright.models.shared.start import start_at_label_texts, start_biases
+from tailwright.models.shared.dense_heads import dense_head
+from tailwright.models.shared.start import start_at_label_texts
 from tailwright.models.shared.texts import TransformerTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
@@ -28,9 +30,19 @@ class Roberta(TokenModel):
         chosen, start = self.settings.transformer, self.settings.start
         self.texts = TransformerTexts.of(chosen, "first", self._features, work)
         encoder = self.texts.encoder
-        head = DenseHead(len(corpus.labels), encoder.width, seed=seed, name="roberta/head")
-        start_biases(head.bias, start.start_bias, corpus)
+        sharded = self.settings.head.sharded
+        head = dense_head(
+            self,
+            corpus,
+            encoder.width,
+            sharded=sharded,
+            bias=start.start_bias,
+            seed=seed,
+            name="roberta/head",
+        )
         if start.start_labels == "texts":
+            if sharded:
+                raise InputError("start_labels=texts with a sharded head", expected="head.sharded=false")
             start_at_label_texts(head.weight, encoder, corpus.labels, start.start_norm)
         self.network = TokenNetwork(encoder, head)
 

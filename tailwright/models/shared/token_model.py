@@ -23,6 +23,7 @@ from tailwright.encoders.reading import RowReader
 from tailwright.errors import InputError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model
+from tailwright.models.shared.dense_heads import whole_head
 from tailwright.models.shared.memory import training_need
 from tailwright.models.shared.texts import Stage, Texts
 from tailwright.models.shared.token_network import ranked
@@ -85,6 +86,7 @@ class TokenModel(Model):
                 seed=seed,
                 work=work,
             )
+            self.network.head = whole_head(self.network.head, work.reads)
 
     def memory_need(self, tokens: TokenRows, corpus: Corpus) -> MemoryNeed:
         """What training the network on these tokens will add to the process."""

@@ -71,6 +71,11 @@ class TokenPhase(Phase):
             losses = [self.loss_of_pass(batch, mixing, random) for mixing in passes]
         return losses[0] if len(losses) == 1 else torch.stack(losses).mean()
 
+    def stand_by(self) -> None:
+        weight = self.network.head.weight
+        nothing = Encoded(weight.new_zeros(0, weight.shape[1]), None)
+        self.network.head(nothing, self.draw.targets(np.empty(0, dtype=np.int64)))
+
     def loss_of_pass(
         self, batch: DrawnBatch, mixing: Mixing | None, random: np.random.Generator
     ) -> torch.Tensor:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tailwright.encoders.settings import TextCnnSettings, WordSettings
+from tailwright.heads.shards import ShardSettings
 from tailwright.models import ModelCard
 from tailwright.settings import Settings, setting
 from tailwright.training.settings import TrainingSettings
@@ -32,6 +33,7 @@ class XmlCnnSettings(Settings):
 
     words: WordSettings = setting(WordSettings(), "the words")
     cnn: TextCnnSettings = setting(TextCnnSettings(), "the encoder")
+    head: ShardSettings = setting(ShardSettings(), "the head")
     start_bias: Literal["random", "zero", "log-odds"] = setting(
         "random", "what output biases start at: random, zero, or the log-odds of each label among the rows"
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tailwright.data.corpus import Corpus
 from tailwright.data.text.sequences import TokenRows
 from tailwright.encoders.text_cnn import TextCnn
 from tailwright.heads.dense import DenseHead
 from tailwright.models import models
+from tailwright.models.shared.dense_heads import dense_head
 from tailwright.models.shared.memory import FLOAT
-from tailwright.models.shared.start import start_biases
 from tailwright.models.shared.texts import WordTexts
 from tailwright.models.shared.token_model import TokenModel
 from tailwright.models.shared.token_network import TokenNetwork
@@ -29,16 +27,22 @@ class XmlCnn(TokenModel):
 
     def build(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         self.texts, table = WordTexts.of(self.settings.words, corpus.train.texts, seed=seed, work=work)
-        self.network = self._network(table, len(corpus.labels), seed)
-        start_biases(self.network.head.bias, self.settings.start_bias, corpus)
+        encoder = TextCnn(table, self.settings.cnn, seed=seed)
+        head = dense_head(
+            self,
+            corpus,
+            encoder.width,
+            sharded=self.settings.head.sharded,
+            bias=self.settings.start_bias,
+            seed=seed,
+            name="xml-cnn/head",
+        )
+        self.network = TokenNetwork(encoder, head)
 
     def rebuild(self, folder: FolderReader, labels: int) -> None:
         self.texts, table = WordTexts.load(folder, self.settings.words)
-        self.network = self._network(table, labels, 0)
-
-    def _network(self, table: np.ndarray, labels: int, seed: int) -> TokenNetwork:
-        encoder = TextCnn(table, self.settings.cnn, seed=seed)
-        return TokenNetwork(encoder, DenseHead(labels, encoder.width, seed=seed, name="xml-cnn/head"))
+        encoder = TextCnn(table, self.settings.cnn, seed=0)
+        self.network = TokenNetwork(encoder, DenseHead(labels, encoder.width, seed=0, name="xml-cnn/head"))
 
     def batch_bytes(self, rows: int, tokens: TokenRows) -> float:
         cnn, longest = self.settings.cnn, int(tokens.lengths.max(initial=0))

@@ -146,7 +146,21 @@ def _cautions(table: Comparison) -> list[str]:
         )
     if learning:
         cautions.append(f"Still learning when the training ended: {', '.join(learning)}.")
-    return cautions
+    return [*cautions, *other_code(table)]
+
+
+def other_code(table: Comparison) -> list[str]:
+    """A sentence on outcomes that another version of the code made; none if there are none."""
+    lines, versions = [], set()
+    for entry in table.entries:
+        others = [one.made for one in entry.outcomes if one.made is not None and one.of_other_code]
+        if others:
+            lines.append(f"{entry.system} / {entry.augmentation}")
+            versions |= {made.code[:8] or "not recorded" for made in others}
+    if not lines:
+        return []
+    code = ", ".join(sorted(versions))
+    return [f"Taken from kept outcomes of another version of the code ({code}): {', '.join(lines)}."]
 
 
 def _rows_added(entry: Entry) -> str:

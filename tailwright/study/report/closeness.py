@@ -42,14 +42,18 @@ def closeness_section(outcomes: Sequence[Outcome], exams: Mapping[str, Exam]) ->
 
 
 def _selected(outcomes: Sequence[Outcome]) -> list[tuple[Place, Outcome]]:
-    """Of each dataset the first system with text vectors, on the most rows: without and with label texts."""
+    """Of each dataset the first system with text vectors, on the most rows: without and with label texts.
+
+    An outcome that was taken in has no run to ask.
+    """
     first: dict[str, tuple[str, str]] = {}
     selected = []
     for at, cells in by_place(outcomes).items():
         dataset, share, system, augmentation = at
         outcome = cells[0]
         # Whether the model's class gives text vectors is known without loading a run.
-        if outcome.folder is None or models.get(outcome.cell.model).text_vectors is Model.text_vectors:
+        gives_vectors = models.get(outcome.cell.model).text_vectors is not Model.text_vectors
+        if outcome.folder is None or outcome.taken or not gives_vectors:
             continue
         if (system, share) != first.setdefault(dataset, (system, share)):
             continue

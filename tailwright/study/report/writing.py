@@ -24,6 +24,7 @@ from tailwright.errors import InputError, MissingExtraError
 from tailwright.runs.run import library_versions
 from tailwright.runs.tail import Tail
 from tailwright.study.compare.comparisons import Comparison, compare_all
+from tailwright.study.compare.tables import other_code
 from tailwright.study.page.html import refuse_unwritable, render, write_page
 from tailwright.study.plan.cells import BASELINE, Cell
 from tailwright.study.report.closeness import closeness_section
@@ -79,13 +80,14 @@ def write_report(
         ),
         "label distribution (no rows were added)": distribution_section(outcomes, colours),
         "training curves (no training logged epochs)": curves_section(outcomes, colours),
-        "similarities (no model with text vectors)": closeness_section(outcomes, exams),
+        "similarities (no run of a model with text vectors)": closeness_section(outcomes, exams),
         "label graph (no label has a companion)": neighbours_section(exams),
         "predictions": explorer_section(outcomes, exams),
         "cost": cost_section(outcomes, colours),
         "making": making_section(outcomes, failed or {}, left_out, command),
     }
     lead = [*headlines(comparisons), f"{PSP} {_sizes(outcomes)} {verdicts(comparisons)}".rstrip()]
+    lead += dict.fromkeys(sentence for table in comparisons for sentence in other_code(table))
     missing = [why for why, section in sections.items() if section is None]
     if missing:
         lead.append(f"Not here, as there is nothing to show: {'; '.join(missing)}.")

@@ -31,7 +31,8 @@ from tailwright.study.run.exam import Exam
 from tailwright.study.run.learning import stopped_learning
 
 LISTING = "cells.json"
-# What result.json holds; older ones lack `stopped_learning`.
+LOG = "log.json"  # of an outcome that was taken in; that of a training is in its run
+# What result.json holds; older ones lack `stopped_learning` and `made`.
 _RESULT: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("train_seconds", "predict_seconds", "peak_rss_mb"), (float, int)),
     **dict.fromkeys(("n_train", "n_augmented"), (int,)),
@@ -39,6 +40,16 @@ _RESULT: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("metrics", "searched", "chosen"), (dict,)),
     "stopped_learning": (bool, type(None)),
 }
+_MADE = ("key", "data", "code")
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a cell came to its key: digests of its data and of the code that made it; empty: not known."""
+
+    key: str
+    data: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,37 +75,65 @@ class Outcome:
     stopped_learning: bool | None = None  # by the training's curve on validation rows; None: not known
     log: tuple[Mapping[str, Any], ...] = ()
     folder: Path | None = None  # the cell's folder; None for an outcome that was never kept
+    made: Made | None = None  # None for an older outcome
+    taken: bool = False  # from kept outcomes, so that its run is not here
+
+    @property
+    def of_other_code(self) -> bool:
+        """Whether it was made by another version of the code than the study's."""
+        return self.made is not None and self.made.key != self.key
 
 
 def save_outcome(outcome: Outcome, folder: Path) -> None:
     """Keep it in a cell's folder: all of it or nothing. Once it is there, the cell is finished."""
     with writing(folder / "outcome", kind="outcome", overwrite=True) as place:
         place.json("cell.json", outcome.cell.as_dict())
-        place.json("result.json", {name: getattr(outcome, name) for name in _RESULT})
+        place.json("result.json", result_of(outcome))
         place.array("top", outcome.top.astype(np.int32, copy=False))
         place.array("counts", outcome.counts.astype(np.int64, copy=False))
         place.array("augmented_counts", outcome.augmented_counts.astype(np.float64, copy=False))
+        if outcome.taken:
+            place.json(LOG, outcome.log)
 
 
 def load_outcome(folder: Path) -> Outcome:
     """The outcome kept in a cell's folder; damage is one clear error."""
     place = open_folder(folder / "outcome", kind="outcome")
-    result = place.json("result.json")
-    for name, kinds in _RESULT.items():
-        value = result.get(name) if isinstance(result, dict) else None
-        if type(value) not in kinds:
-            wanted = kinds[0].__name__
-            raise InputError(f"found {quoted(value)}", expected=f"{name}: {wanted}", path=place.path)
+    result = checked_result(place.json("result.json"), place.path)
+    taken = place.has(LOG)
     counts = place.array("counts", dtype=np.int64, shape=(None,))
     return Outcome(
         cell=cell_from(place.json("cell.json")),
         top=place.array("top", dtype=np.int32, shape=(None, None)),
         counts=counts,
         augmented_counts=place.array("augmented_counts", dtype=np.float64, shape=(len(counts),)),
-        log=tuple(read_log(folder / "run" / "log.jsonl")),
+        log=tuple(place.json(LOG) if taken else read_log(folder / "run" / "log.jsonl")),
         folder=folder,
-        **{name: result.get(name) for name in _RESULT},
+        taken=taken,
+        **result,
     )
+
+
+def result_of(outcome: Outcome) -> dict[str, Any]:
+    """All but the cell, the arrays and the log, as plain values for JSON; `checked_result` reads them."""
+    made = {} if outcome.made is None else {"made": asdict(outcome.made)}
+    return {name: getattr(outcome, name) for name in _RESULT} | made
+
+
+def checked_result(result: Any, path: Path) -> dict[str, Any]:
+    """What `result_of` wrote, as arguments of `Outcome`; an InputError on `path` for anything else."""
+    values = result if isinstance(result, dict) else {}
+    for name, kinds in _RESULT.items():
+        value = values.get(name)
+        if type(value) not in kinds:
+            wanted = kinds[0].__name__
+            raise InputError(f"found {quoted(value)}", expected=f"{name}: {wanted}", path=path)
+    made = values.get("made")
+    if made is not None and not (
+        isinstance(made, dict) and set(made) == {*_MADE} and all(type(made[name]) is str for name in _MADE)
+    ):
+        raise InputError(f"found {quoted(made)}", expected=f"made: texts {', '.join(_MADE)}", path=path)
+    return {name: values.get(name) for name in _RESULT} | {"made": None if made is None else Made(**made)}
 
 
 def is_finished(folder: Path) -> bool:

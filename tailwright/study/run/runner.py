@@ -25,9 +25,10 @@ from tailwright.study.plan.cells import Cell
 from tailwright.study.plan.plan import StudyPlan, is_asked_for
 from tailwright.study.run.display import Display, Estimate, display, in_words
 from tailwright.study.run.exam import Exam, read_source
-from tailwright.study.run.outcomes import is_finished, list_cells
+from tailwright.study.run.outcomes import Made, is_finished, list_cells
 from tailwright.study.run.trial import code_of
-from tailwright.study.run.worker import Worker, environment_of, locked, reason_of, start_worker
+from tailwright.study.run.worker import environment_of, locked, reason_of
+from tailwright.study.run.workers import Processes, Workers, Working
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_LOOKS_AT_OTHERS = 1.0
@@ -41,6 +42,7 @@ class Study:
     folder: Path
     cells: Sequence[tuple[str, Cell]]  # with their keys, in the order in which they are run
     members: Mapping[str, frozenset[str]]  # of ensembles: the keys of the cells whose runs answer together
+    made: Mapping[str, Made]  # by key: the data and the code that it is of
 
     def keys(self, only: str | None = None) -> dict[str, Cell]:
         """Each key once, with its first cell: cells of different names may be the same."""
@@ -84,6 +86,8 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
     digests: dict[str, str] = {}
     codes: dict[str, str] = {}
 
+    made: dict[str, Made] = {}
+
     def key_of(cell: Cell) -> str:
         if cell.path not in digests:
             exam = Exam(cell.dataset, read_source(cell.path))
@@ -92,30 +96,47 @@ def prepared(plan: StudyPlan, folder: Path) -> Study:
         running = repr((cell.model, methods))  # all that says which code the cell runs
         if running not in codes:
             codes[running] = code_of(cell)
-        return cell.key(digests[cell.path], codes[running])
+        data, code = digests[cell.path], codes[running]
+        key = cell.key(data, code)
+        made[key] = Made(key, data, code)
+        return key
 
     cells = [(key_of(cell), cell) for cell in plan.cells()]
     members = {key: frozenset(map(key_of, cell.ensemble)) for key, cell in cells if cell.ensemble}
-    return Study(plan, folder, cells, members)
+    return Study(plan, folder, cells, members, made)
 
 
-def run_study(
-    study: Study, *, workers: int = 1, threads: int | None = None, only: str | None = None, shown: bool = True
-) -> Ran:
-    """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default)."""
-    start = time.monotonic()
-    asked = study.keys(only)
+def write_down(study: Study) -> None:
+    """Make the study's folder, with the plan and the list of its cells."""
     with errors_of_writing(study.folder):
         study.folder.mkdir(parents=True, exist_ok=True)
     write_whole(study.folder / "study.toml", study.plan.text.encode())
     list_cells(study.folder, study.cells)
-    threads_a_worker = max(1, (threads or cores()) // workers)
-    environment = environment_of(study.folder / "shared", threads_a_worker)
+
+
+def run_study(
+    study: Study,
+    *,
+    workers: int | Workers = 1,
+    threads: int | None = None,
+    only: str | None = None,
+    shown: bool = True,
+) -> Ran:
+    """Run unfinished cells, `workers` at a time; these share `threads` (all cores by default).
+
+    `workers` may also be somebody else who runs them, with threads of their own.
+    """
+    start = time.monotonic()
+    asked = study.keys(only)
+    write_down(study)
+    if isinstance(workers, int):
+        threads_a_worker = max(1, (threads or cores()) // workers)
+        workers = Processes(workers, environment_of(study.folder / "shared", threads_a_worker))
     ran = Ran(len(asked), finished=sum(map(study.is_finished, asked)))
     with _stopped_by_signals(), display(len(asked), shown=shown) as screen:
         if ran.finished:
             screen.note(f"{ran.finished} of {len(asked)} cells are finished already")
-        _Shift(study, asked, environment, workers, screen, ran).work()
+        _Shift(study, asked, workers, screen, ran).work()
     ran.seconds = time.monotonic() - start
     return ran
 
@@ -126,25 +147,24 @@ class _Shift:
 
     study: Study
     cells: Mapping[str, Cell]
-    environment: Mapping[str, str]
-    workers: int
+    workers: Workers
     screen: Display
     ran: Ran
 
     def __post_init__(self) -> None:
         self.estimate = self.study.estimate()
         self.waiting = deque(key for key in self.cells if not self.study.is_finished(key))
-        self.running: list[Worker] = []
+        self.running: list[Working] = []
         self.elsewhere: list[str] = []
 
     def work(self) -> None:
         """Work until every cell is finished or has failed; whatever ends this ends the workers."""
         try:
             while self.waiting or self.running or self.elsewhere:
-                while len(self.running) < self.workers and (key := self._next()) is not None:
+                while len(self.running) < self.workers.count and (key := self._next()) is not None:
                     self.waiting.remove(key)
                     cell, place, curves = self.cells[key], self.study.place(key), self.study.plan.curves
-                    self.running.append(start_worker(key, cell, place, self.environment, curves))
+                    self.running.append(self.workers.start(key, cell, place, curves))
                     self.screen.started(cell)
                 if self.running:
                     time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -198,7 +218,7 @@ class _Shift:
         left = self.estimate.left(
             [self.cells[key] for key in self.waiting],
             [(worker.cell, worker.seconds) for worker in self.running],
-            self.workers,
+            self.workers.count,
         )
         self.screen.ended(cell, self.ran.finished + len(self.ran.failed), what, left)
 

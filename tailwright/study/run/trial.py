@@ -34,7 +34,7 @@ from tailwright.store.whole_file import write_whole
 from tailwright.streams import stream
 from tailwright.study.plan.cells import Cell, choice_name, choices, chosen
 from tailwright.study.run.exam import Exam
-from tailwright.study.run.outcomes import Outcome, is_finished, judged, load_outcome
+from tailwright.study.run.outcomes import Made, Outcome, is_finished, judged, load_outcome
 from tailwright.training.workplace import peak_rss_mb
 
 WATCHED_ROWS = 2000
@@ -42,7 +42,13 @@ WATCHED_ROWS = 2000
 
 def key_of(cell: Cell, corpus: Corpus) -> str:
     """The name of the cell's folder: a digest of the cell, its data and the code it runs."""
-    return cell.key(corpus.digest(), code_of(cell))
+    return made_of(cell, corpus).key
+
+
+def made_of(cell: Cell, corpus: Corpus) -> Made:
+    """The cell's key with what goes into it."""
+    data, code = corpus.digest(), code_of(cell)
+    return Made(cell.key(data, code), data, code)
 
 
 def code_of(cell: Cell) -> str:
@@ -84,6 +90,10 @@ def _answering_together(cell: Cell, key: str, exam: Exam, folder: Path) -> Outco
         if not is_finished(place):
             raise InputError(f"{member.title} is not finished", expected="all cells of an ensemble")
     members = [load_outcome(place) for place in places]
+    for member in members:
+        if member.taken:
+            problem = f"{member.cell.title} was taken in without its run"
+            raise InputError(problem, expected="a trained run of each cell of an ensemble (--anew)")
     ensemble = Ensemble(tuple(load(place / "run") for place in places))
     start = time.perf_counter()
     top = ranked(ensemble, exam.test)

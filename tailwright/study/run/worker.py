@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -77,8 +77,7 @@ class Worker:
         reason = f"killed by {signal.Signals(-code).name}" if code < 0 else lines[-1]
         if code == -signal.SIGKILL:
             reason += ", most likely for lack of memory"
-        write_whole(self.folder / ERROR, "\n".join([reason, "", *lines[-LINES_KEPT:], ""]).encode())
-        return Ended("failed", reason)
+        return failed(self.folder, reason, lines)
 
     def _close(self) -> list[str]:
         """Release the process's resources and return the lines that it printed."""
@@ -88,6 +87,12 @@ class Worker:
         with self.output as output:
             output.seek(0)
             return output.read().decode(errors="replace").splitlines() or ["it said nothing"]
+
+
+def failed(folder: Path, reason: str, lines: Sequence[str] = ()) -> Ended:
+    """A failure whose reason is kept in the cell's folder, with the last of the lines that were printed."""
+    write_whole(folder / ERROR, "\n".join([reason, "", *lines[-LINES_KEPT:], ""]).encode())
+    return Ended("failed", reason)
 
 
 def start_worker(key: str, cell: Cell, folder: Path, environment: Mapping[str, str], curves: bool) -> Worker:
@@ -167,15 +172,16 @@ def _finish(folder: Path, asked: dict[str, Any]) -> None:
     # Only now: loading these takes seconds, in which the study may end.
     from tailwright.study.run.exam import exam_of
     from tailwright.study.run.outcomes import is_finished, save_outcome
-    from tailwright.study.run.trial import key_of, tried
+    from tailwright.study.run.trial import made_of, tried
 
     if is_finished(folder):
         return
     cell = cell_from(asked["cell"])
     exam = exam_of(cell)
-    if key_of(cell, exam.corpus) != asked["key"]:
+    made = made_of(cell, exam.corpus)
+    if made.key != asked["key"]:
         raise TailwrightError("the data or the code changed after the study began; start it again")
-    save_outcome(tried(cell, asked["key"], exam, folder, curves=asked["curves"]), folder)
+    save_outcome(replace(tried(cell, made.key, exam, folder, curves=asked["curves"]), made=made), folder)
 
 
 def _is_full(error: BaseException | None) -> bool:

@@ -1,0 +1,403 @@
+"""Outcomes that are kept in a small folder and taken into another study."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from toy_study import plan_of, write_data
+
+from tailwright.cli import run
+from tailwright.errors import InputError
+from tailwright.study.run import kept_file, runner, trial
+from tailwright.study.run.exam import exam_of
+from tailwright.study.run.keeping import drop_taken, keep_outcomes, take_outcomes
+from tailwright.study.run.outcomes import load_outcome, outcomes_of, save_outcome
+from tailwright.study.run.runner import Study, prepared, write_down
+from tailwright.study.run.trial import tried
+from tailwright.study.run.worker import locked
+
+PLAN = """
+title = "toy"
+curves = true
+[datasets]
+toy = "data"
+[models.popularity]
+[models.linear]
+trees = 1
+[augmentations.none]
+[augmentations.gandalf]
+search = { weight = [0.5, 1.0] }
+"""
+
+
+def finish(study: Study, key: str) -> None:
+    """Train a cell in this process."""
+    cell = study.keys()[key]
+    outcome = tried(cell, key, exam_of(cell), study.place(key))
+    save_outcome(replace(outcome, made=study.made[key]), study.place(key))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A finished study of four cells, and what it keeps."""
+    folder = tmp_path_factory.mktemp("keeping")
+    write_data(folder / "data")
+    study = prepared(plan_of(folder, PLAN), folder / "study")
+    write_down(study)
+    for key in dict(study.cells):
+        finish(study, key)
+    keep_outcomes(study, folder / "kept")
+    return folder
+
+
+@pytest.fixture
+def kept(place, tmp_path) -> Path:
+    """A copy of the kept outcomes, to be damaged."""
+    return Path(shutil.copytree(place / "kept", tmp_path / "kept"))
+
+
+@pytest.fixture
+def empty(place, tmp_path) -> Study:
+    """The same study in a new folder."""
+    return prepared(plan_of(place, PLAN), tmp_path / "study")
+
+
+@pytest.fixture
+def later(place, tmp_path, monkeypatch) -> Study:
+    """The same study in a new folder, with a later version of the code."""
+    monkeypatch.setattr(runner, "code_of", lambda cell: "f" * 32)
+    return prepared(plan_of(place, PLAN), tmp_path / "study")
+
+
+def bytes_of(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_outcomes_come_back_as_they_were(place, empty):
+    write_down(empty)
+    assert take_outcomes(empty, place / "kept") == 4
+    before, after = outcomes_of(place / "study"), outcomes_of(empty.folder)
+    assert len(before) == len(after) == 4
+    for mine, theirs in zip(before, after, strict=True):
+        for name in ("top", "counts", "augmented_counts"):
+            assert np.array_equal(getattr(mine, name), getattr(theirs, name))
+        facts = ("cell", "key", "metrics", "log", "searched", "chosen", "n_augmented", "made", "peak_rss_mb")
+        assert all(getattr(mine, name) == getattr(theirs, name) for name in facts)
+        assert theirs.taken
+        assert not theirs.of_other_code
+
+
+def test_the_same_outcomes_give_the_same_bytes_wherever_they_are_kept_from(place, empty, tmp_path):
+    take_outcomes(empty, place / "kept")
+    found = keep_outcomes(empty, tmp_path / "again")
+    assert (found.written, found.unchanged, found.missing) == (4, 0, 0)
+    assert bytes_of(tmp_path / "again") == bytes_of(place / "kept")
+    found = keep_outcomes(empty, tmp_path / "again")
+    assert (found.written, found.unchanged) == (0, 4)
+    assert keep_outcomes(prepared(plan_of(place, PLAN), tmp_path / "none"), tmp_path / "no").missing == 4
+    assert not (tmp_path / "no").exists()
+
+
+def test_kept_outcomes_name_no_path(place):
+    for path in (place / "kept").rglob("*.parquet"):
+        assert str(place).encode() not in path.read_bytes()
+
+
+def test_outcomes_of_several_studies_share_a_folder(place, kept, tmp_path):
+    before = bytes_of(kept)
+    other = prepared(plan_of(place, PLAN.replace("trees = 1", "trees = 2")), tmp_path / "other")
+    (key,) = other.keys("linear / none")
+    finish(other, key)
+    assert keep_outcomes(other, kept).written == 1
+    after = bytes_of(kept)
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 1  # its counts are there already
+
+
+def test_later_code_finds_outcomes_and_tables_say_that_they_are_of_earlier_code(place, later, capsys):
+    assert not {key for key, _ in later.cells} & {path.name for path in (place / "study/cells").iterdir()}
+    write_down(later)
+    assert take_outcomes(later, place / "kept") == 4
+    made = {outcome.made for outcome in outcomes_of(later.folder)}
+    assert made == {outcome.made for outcome in outcomes_of(place / "study")}
+    arguments = ["study", str(place / "plan.toml"), "--out", str(later.folder), "--no-training", "--json"]
+    assert run(arguments) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["finished"], said["failed"]) == (4, {})
+    versions = ", ".join(sorted({one.code[:8] for one in made}))
+    note = f"Taken from kept outcomes of another version of the code ({versions}): "
+    assert note in (later.folder / "tables.md").read_text()
+    assert note in (later.folder / "report.html").read_text()
+
+
+def test_outcomes_of_todays_code_need_no_note(place, empty, capsys):
+    arguments = ["study", str(place / "plan.toml"), "--out", str(empty.folder), "-q"]
+    assert run([*arguments, "--from", str(place / "kept")]) == 0
+    assert "4 of 4 cells are finished" in capsys.readouterr().out
+    assert "another version" not in (empty.folder / "tables.md").read_text()
+
+
+def test_cells_of_earlier_code_are_kept_where_they_learnt_from_the_same_rows(place, monkeypatch, tmp_path):
+    folder = tmp_path / "study"
+    shutil.copytree(place / "study", folder)
+    for cell in (folder / "cells").iterdir():  # as they were before outcomes said how they were made
+        save_outcome(replace(load_outcome(cell), made=None), cell)
+    before = bytes_of(folder)
+    monkeypatch.setattr(runner, "code_of", lambda cell: "f" * 32)
+    study = prepared(plan_of(place, PLAN), folder)
+    assert keep_outcomes(study, tmp_path / "kept").written == 4
+    assert bytes_of(folder) == before
+    taking = prepared(plan_of(place, PLAN), tmp_path / "taking")
+    assert take_outcomes(taking, tmp_path / "kept") == 4
+    outcomes = [load_outcome(taking.place(key)) for key, _ in taking.cells]
+    assert {outcome.made.code for outcome in outcomes} == {""}
+    assert all(outcome.of_other_code for outcome in outcomes)
+    other = prepared(plan_of(place, PLAN.replace("curves", "valid = 0.3\ncurves")), folder)
+    assert keep_outcomes(other, tmp_path / "other").missing == 4
+
+
+def test_a_cell_that_was_taken_in_is_trained_only_when_asked(place, empty, capsys):
+    take_outcomes(empty, place / "kept")
+    (key,) = empty.keys("popularity / none")
+    arguments = ["study", str(place / "plan.toml"), "--out", str(empty.folder), "-q"]
+    arguments += ["--only", "popularity / none"]
+    assert run(arguments) == 0
+    assert load_outcome(empty.place(key)).taken
+    assert run([*arguments, "--anew"]) == 0
+    outcome = load_outcome(empty.place(key))
+    assert not outcome.taken
+    assert outcome.made == empty.made[key]
+    assert drop_taken(empty) == 3
+    assert empty.is_finished(key)
+
+
+def test_a_finished_cell_and_one_that_is_worked_on_are_left_alone(place, empty):
+    keys = list(empty.keys())
+    finish(empty, keys[0])
+    empty.place(keys[1]).mkdir(parents=True)
+    lock = locked(empty.place(keys[1]))
+    try:
+        assert take_outcomes(empty, place / "kept") == 2
+    finally:
+        lock.release()
+    assert not load_outcome(empty.place(keys[0])).taken
+    assert not empty.is_finished(keys[1])
+
+
+def test_an_ensemble_of_cells_that_were_taken_in_says_what_it_lacks(place, tmp_path):
+    plan = PLAN.replace(
+        "search = { weight = [0.5, 1.0] }",
+        'search = { weight = [0.5, 1.0] }\n[augmentations.both]\nensemble = ["none", "gandalf"]',
+    )
+    study = prepared(plan_of(place, plan), tmp_path / "study")
+    take_outcomes(study, place / "kept")
+    (key,) = study.keys("popularity / both")
+    cell = study.keys()[key]
+    with pytest.raises(InputError, match=r"none .* was taken in without its run, expected a trained run"):
+        tried(cell, key, exam_of(cell), study.place(key))
+
+
+def rewritten(path: Path, change) -> None:
+    """A kept outcome whose facts or ranking somebody changed, with a digest that fits."""
+    facts = kept_file.read_facts(path)
+    values = json.loads(json.dumps(facts.values))
+    top = np.array(pq.read_table(path)["labels"].to_pylist(), dtype=np.int32)
+    top = change(values, top)
+    raw = kept_file.encode(values, indent=None)
+    digest = kept_file._digest(raw, top)
+    labels = kept_file.pa.array(top.tolist(), kept_file.pa.list_(kept_file.pa.int32()))
+    table = kept_file.pa.table([labels], schema=kept_file._LABELS)
+    kept_file._write(path, table, {kept_file.FACTS: raw, kept_file.DIGEST: digest.encode()})
+
+
+def better(values, top):
+    values["result"]["metrics"]["P@1"] += 1
+    return top
+
+
+def without_slices(values, top):
+    del values["result"]["metrics"]["slices"]["tail"]
+    return top
+
+
+def not_a_number(values, top):
+    values["result"]["metrics"]["nDCG@1"] = "much"
+    return top
+
+
+def other_seed(values, top):
+    values["cell"]["seed"] = 7
+    return top
+
+
+def other_code(values, top):
+    values["result"]["made"]["code"] = "0" * 32
+    return top
+
+
+def other_rows(values, top):
+    values["result"]["n_train"] += 1
+    return top
+
+
+def searched(values, top):
+    values["result"]["searched"] = {"gandalf.weight=3": 1.0}
+    return top
+
+
+def a_way_out(values, top):
+    values["counts"] = "../../elsewhere"
+    return top
+
+
+def no_epoch(values, top):
+    values["log"].append({"time": 1.0, "event": "epoch", "phase": "fit", "epoch": "one"})
+    return top
+
+
+def fewer_rows(values, top):
+    values["shape"][0] -= 1
+    return top[:-1]
+
+
+def no_label(values, top):
+    top[0, 0] = 1000
+    return top
+
+
+def twice(values, top):
+    top[0, 1] = top[0, 0]
+    return top
+
+
+def a_gap(values, top):
+    top[0, 0] = -1
+    return top
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (better, r"found P@1 .*, expected \d"),
+        (without_slices, "found .* None, expected"),
+        (not_a_number, "found metrics .*, expected numbers"),
+        (other_seed, "found another cell, expected the one that the file is named after"),
+        (other_code, "found the key .*, expected that of the cell, its data and its code"),
+        (other_rows, r"found .* training rows, or other counts of labels, expected the"),
+        (searched, "found other settings that were searched"),
+        (a_way_out, "found the counts '../../elsewhere', expected the name of a file"),
+        (no_epoch, "in the log, expected an event of a training"),
+        (fewer_rows, "found a ranking of"),
+        (no_label, "found a label that is none, expected numbers from -1 to 10"),
+        (twice, "found a label twice in one row"),
+        (a_gap, "found a label behind the last"),
+    ],
+)
+def test_a_lying_file_is_refused_in_one_line_and_nothing_is_taken(
+    place, kept, empty, change, message, capsys
+):
+    path = kept_file.place_of(kept, kept_file.asked(*first_of(empty)))
+    rewritten(path, change)
+    arguments = ["study", str(place / "plan.toml"), "--out", str(empty.folder), "--from", str(kept), "-q"]
+    assert run(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"tailwright: {path}: ")
+    with pytest.raises(InputError, match=message):
+        take_outcomes(empty, kept)
+    assert not empty.folder.exists()
+
+
+def first_of(study: Study):
+    """The first cell of a study, with the digest of its data."""
+    key, cell = study.cells[0]
+    return cell, study.made[key].data
+
+
+def test_damaged_files_are_refused_in_one_line(kept, empty):
+    path = kept_file.place_of(kept, kept_file.asked(*first_of(empty)))
+    whole = path.read_bytes()
+    for damaged in (b"", b"PAR1", whole[: len(whole) // 2], whole[:40] + b"\xff" * 8 + whole[48:]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=str(path)):
+            take_outcomes(empty, kept)
+    path.write_bytes(whole)
+    for counts in (kept / "counts").iterdir():
+        counts.write_bytes(counts.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"counts.*is no Parquet file, or a damaged one"):
+        take_outcomes(empty, kept)
+    shutil.rmtree(kept / "counts")
+    with pytest.raises(InputError, match=r"counts.*is missing"):
+        take_outcomes(empty, kept)
+    assert not empty.folder.exists()
+    shutil.rmtree(kept)
+    with pytest.raises(InputError, match="found no outcomes, expected what `tailwright study --keep` wrote"):
+        take_outcomes(empty, kept)
+
+
+def test_a_damaged_file_is_written_anew(place, kept, empty):
+    path = kept_file.place_of(kept, kept_file.asked(*first_of(empty)))
+    path.write_bytes(b"PAR1")
+    assert keep_outcomes(prepared(plan_of(place, PLAN), place / "study"), kept).written == 1
+    assert bytes_of(kept) == bytes_of(place / "kept")
+
+
+def test_what_is_replaced_leaves_no_counts_behind(place, kept, empty):
+    study = prepared(plan_of(place, PLAN), place / "study")
+    (key,) = study.keys("popularity / gandalf")
+    outcome = load_outcome(study.place(key))
+    changed = replace(outcome, augmented_counts=outcome.augmented_counts + 1)
+    before = bytes_of(kept)
+    assert kept_file.write_kept(changed, study.made[key], kept)
+    assert len(bytes_of(kept)) == len(before) + 1
+    keep_outcomes(study, kept)
+    assert bytes_of(kept) == before
+
+
+def test_a_loss_that_is_no_number_stays_behind(place, tmp_path):
+    outcome = outcomes_of(place / "study")[0]
+    log = ({"time": 1.0, "event": "epoch", "phase": "fit", "epoch": 1, "loss": float("nan")}, *outcome.log)
+    kept_file.write_kept(replace(outcome, log=log), outcome.made, tmp_path)
+    facts = kept_file.read_facts(next((tmp_path / "cells").iterdir()))
+    assert facts.values["log"] == list(outcome.log)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--keep", "a", "--from", "b"],
+        ["--keep", "a", "--dry-run"],
+        ["--from", "a", "--anew"],
+        ["--anew", "--no-training"],
+    ],
+)
+def test_options_that_ask_for_two_things_are_refused(place, tmp_path, options, capsys):
+    arguments = ["study", str(place / "plan.toml"), "--out", str(tmp_path / "s"), *options]
+    assert run(arguments) == 2
+    assert "together, expected one of them" in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
+def test_the_command_keeps_what_is_finished_and_runs_nothing(place, tmp_path, capsys):
+    before = bytes_of(place / "study")
+    arguments = ["study", str(place / "plan.toml"), "--out", str(place / "study"), "--json"]
+    assert run([*arguments, "--keep", str(tmp_path / "kept"), "--only", "linear"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["written"], said["unchanged"], said["missing"]) == (2, 0, 0)
+    assert bytes_of(place / "study") == before
+
+
+def test_a_key_tells_how_a_cell_was_made(empty):
+    for key, cell in empty.cells:
+        assert trial.made_of(cell, exam_of(cell).corpus) == empty.made[key]
+        assert cell.key(empty.made[key].data, empty.made[key].code) == key
