@@ -6,17 +6,14 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
 from tailwright.cluster import ranking
-from tailwright.cluster.ranking import Piece, RankingWork, rank_piece, ranked_on
+from tailwright.cluster.ranking import ranked_on
 from tailwright.cluster.tasks import RayTasks
 from tailwright.data.pairs import pairs_from_lists
-from tailwright.errors import TailwrightError
-from tailwright.evaluation.ranking import TopK
 from tailwright.runs import Ensemble
 from tailwright.runs.evaluation import ranked
 from tailwright.training.executor import InProcess
@@ -50,24 +47,3 @@ def test_the_command_prints_the_same_numbers(cluster, trained, tmp_path, capsys)
 def test_workers_without_a_cluster_are_one_line(trained, tmp_path, capsys):
     assert command(["evaluate", str(trained / "run"), str(tmp_path), "--workers", "2"]) == 2
     assert "--workers without a cluster, expected --on ray" in capsys.readouterr().err
-
-
-class Greedy:
-    """Has memory for the rankings of so many texts."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-
-    def top(self, texts, k, excluded, tail) -> TopK:
-        if len(texts) > self.most:
-            raise MemoryError
-        return TopK(np.zeros((len(texts), k), np.int32), np.zeros((len(texts), k), np.float32))
-
-
-def test_a_piece_that_takes_too_much_memory_is_halved_once_and_then_reported(monkeypatch):
-    rows = tiny_corpus().train
-    work = RankingWork(ranking.RunFolders(()), rows.texts, rows.excluded, 3, 0.0)
-    monkeypatch.setattr(ranking, "_opened", lambda folders: Greedy(20))
-    assert len(rank_piece(work, Piece(40, 79)).ids) == 39
-    with pytest.raises(TailwrightError, match=r"^rows 40 to 81: a worker ran out of memory twice"):
-        rank_piece(work, Piece(40, 82))
