@@ -62,6 +62,7 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     if on == LOCAL:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         options |= {
+            "address": "local",  # without it Ray would join any cluster that it finds on this machine
             "num_cpus": max(cores, (workers or 1) * of_each),
             "include_dashboard": False,
         }
