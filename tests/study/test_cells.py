@@ -44,6 +44,7 @@ CELL = Cell(
 )
 def test_a_key_changes_with_what_is_asked(change):
     assert replace(CELL, **change).key("data", "code") != CELL.key("data", "code")
+    assert replace(CELL, **change).asked("data") != CELL.asked("data") != CELL.asked("other data")
 
 
 def test_a_key_changes_with_data_and_code():
@@ -57,11 +58,22 @@ def test_a_key_changes_with_data_and_code():
 )
 def test_names_count_for_nothing(change):
     assert replace(CELL, **change).key("data", "code") == CELL.key("data", "code")
+    assert replace(CELL, **change).asked("data") == CELL.asked("data")
+
+
+def test_what_is_asked_of_a_cell_keeps_its_digest():
+    """Kept outcomes are found by it: another would lose those of every repository."""
+    assert CELL.asked("data") == "1fc2ae5961ce425a9b39"
+    together = replace(CELL, search={}, ensemble=(replace(CELL, seed=1), replace(CELL, path="moved")))
+    assert together.asked("data") != replace(together, ensemble=together.ensemble[::-1]).asked("data")
+    moved = tuple(replace(member, dataset="other") for member in together.ensemble)
+    assert together.asked("data") == replace(together, ensemble=moved).asked("data")
 
 
 def test_the_metric_of_a_search_counts_for_nothing_without_a_search():
     plain = replace(CELL, search={})
     assert replace(plain, search_metric="PSP@5").key("data", "code") == plain.key("data", "code")
+    assert replace(plain, search_metric="PSP@5").asked("data") == plain.asked("data")
 
 
 def test_the_code_of_a_cell_is_that_of_its_model_and_its_augmentations():

@@ -12,6 +12,7 @@ from typing import Any
 from tailwright.errors import InputError, quoted
 
 BASELINE = "none"
+_NAMES = ("dataset", "path", "augmentation", "variant")  # what people call a cell, and where its data are
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Cell:
         Names count for nothing: a cell that another study calls otherwise is the same cell.
         """
         asked = self.as_dict()
-        for name in ("dataset", "path", "augmentation", "variant"):
+        for name in _NAMES:
             del asked[name]
         if not self.search:
             del asked["search_metric"]
@@ -74,6 +75,21 @@ class Cell:
         if self.ensemble:
             asked["ensemble"] = [member.key(data, code) for member in self.ensemble]
         text = json.dumps({**asked, "data": data, "code": code}, sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+
+    def asked(self, data: str) -> str:
+        """A digest of all that is asked and of the data's digest, whatever code runs it.
+
+        Defaults count for nothing either: it stays the same when cells gain a field.
+        """
+        plain = Cell("", "", "").as_dict()
+        told = {name: value for name, value in self.as_dict().items() if value != plain[name]}
+        if not self.search:
+            told.pop("search_metric", None)
+        if self.ensemble:
+            told["ensemble"] = [member.asked(data) for member in self.ensemble]
+        left = {name: value for name, value in told.items() if name not in _NAMES}
+        text = json.dumps({**left, "data": data}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
     def as_dict(self) -> dict[str, Any]:

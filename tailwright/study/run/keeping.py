@@ -25,7 +25,6 @@ from tailwright.store.errors import errors_of_writing
 from tailwright.study.plan.cells import Cell, choice_name, choices
 from tailwright.study.run.exam import Exam, exam_of
 from tailwright.study.run.kept_file import (
-    asked,
     place_of,
     read_facts,
     read_kept,
@@ -39,6 +38,7 @@ from tailwright.study.run.worker import ERROR, locked
 
 _THE_SAME = ("P", "R")  # metrics that mean the same in every version
 _ROUNDING = 1e-6
+_ALL = ""  # not a slice
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def take_outcomes(study: Study, folder: Path, only: str | None = None) -> int:
         raise InputError("found no outcomes", expected="what `tailwright study --keep` wrote", path=folder)
     found: dict[str, Outcome] = {}
     for key, cell in study.keys(only).items():
-        path = place_of(folder, asked(cell, study.made[key].data))
+        path = place_of(folder, cell.asked(study.made[key].data))
         if not study.is_finished(key) and path.is_file():
             found[key] = _checked(path, cell, key)
     return sum(_put(outcome, study.place(key)) for key, outcome in found.items())
@@ -107,14 +107,14 @@ def _earlier(study: Study, wanted: Mapping[str, Cell]) -> dict[str, Outcome]:
     """The latest outcome of earlier code, by the key of today's."""
     keys: dict[str, list[str]] = {}
     for key, cell in wanted.items():
-        keys.setdefault(asked(cell, ""), []).append(key)
+        keys.setdefault(cell.asked(""), []).append(key)
     planned = {key for key, _ in study.cells}
     found: dict[str, Outcome] = {}
     for place in _by_age(study.folder / "cells"):
         if place.name in planned:
             continue
         outcome = load_outcome(place)
-        for key in keys.get(asked(outcome.cell, ""), ()):
+        for key in keys.get(outcome.cell.asked(""), ()):
             if _data_of(outcome, wanted[key], study.made[key].data) == study.made[key].data:
                 found[key] = outcome
     return found
@@ -151,30 +151,32 @@ def _checked(path: Path, cell: Cell, key: str) -> Outcome:
     known = {*outcome.searched} == {choice_name(one) for one in tried} and _all_numbers(outcome.searched)
     if not known or outcome.chosen not in (tried or [{}]):
         raise InputError("found other settings that were searched", expected="the plan's", path=path)
-    _check_metrics(outcome, exam, path)
-    return replace(outcome, cell=cell, key=key)
+    return replace(outcome, cell=cell, key=key, metrics=_checked_metrics(outcome, exam, path))
 
 
-def _check_metrics(outcome: Outcome, exam: Exam, path: Path) -> None:
-    """Every metric must be there, and those that mean the same in all versions must be the ranking's."""
+def _checked_metrics(outcome: Outcome, exam: Exam, path: Path) -> dict[str, Any]:
+    """The metrics, with those that the code which made them did not have.
+
+    An InputError unless they are numbers, and those that mean the same in every version the ranking's.
+    """
     weights = None
     if outcome.n_train >= 3:  # as in `measured`
         weights = PROPENSITY_PRESETS["default"].inverse(outcome.counts, outcome.n_train)
     ranking = (outcome.top, exam.test.targets, weights)
-    right: dict[str, Mapping[str, float]] = {"": metrics_at_k(*ranking, KS, exam.test.excluded)}
+    right: dict[str, Mapping[str, float]] = {_ALL: metrics_at_k(*ranking, KS, exam.test.excluded)}
     right |= sliced_metrics(*ranking, head_torso_tail(outcome.counts), KS, exam.test.excluded)
+    told = {_ALL: {name: value for name, value in outcome.metrics.items() if name != "slices"}}
     slices = outcome.metrics.get("slices")
-    overall = {name: value for name, value in outcome.metrics.items() if name != "slices"}
-    told = {"": overall} | (slices if isinstance(slices, dict) else {})
+    told |= slices if isinstance(slices, dict) else {"slices": slices}
     for name, values in told.items():
         if name not in right or not isinstance(values, dict) or not _all_numbers(values):
             raise InputError(f"found metrics {quoted(values)}", expected="numbers, by slice", path=path)
-    for name, metrics in right.items():
-        for metric, value in metrics.items():
-            found = told.get(name, {}).get(metric)
-            same = metric.partition("@")[0] in _THE_SAME
-            if found is None or (same and abs(found - value) > _ROUNDING):
+        for metric, value in right[name].items():
+            found = values.get(metric, value)
+            if metric.partition("@")[0] in _THE_SAME and abs(found - value) > _ROUNDING:
                 raise InputError(f"found {metric} {quoted(found)}", expected=f"{value:.4f}", path=path)
+    filled = {name: {**values, **told.get(name, {})} for name, values in right.items()}
+    return {**filled.pop(_ALL), "slices": filled}
 
 
 def _all_numbers(values: Mapping[str, Any]) -> bool:

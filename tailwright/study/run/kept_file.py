@@ -5,7 +5,7 @@
 | `cells/ASKED.parquet` | one outcome: a row for each test row with its best labels; all else as JSON in the file's metadata |
 | `counts/DIGEST.parquet` | training rows of each label without and with added rows, once for all cells that share them |
 
-ASKED is the cell's key but for the version of the code, so a later version finds it. Neither the trained run
+ASKED is a digest of the cell and its data, without the version of the code, so a later version finds it. Neither the trained run
 nor any path of the machine is kept. The same outcome gives the same bytes.
 """  # noqa: E501 (a table)
 
@@ -57,11 +57,6 @@ class Facts:
     values: Mapping[str, Any]  # as they stand in the file
 
 
-def asked(cell: Cell, data: str) -> str:
-    """The name of a kept outcome: everything that is asked of the cell, and its data."""
-    return cell.key(data, "")
-
-
 def place_of(folder: Path, name: str) -> Path:
     return folder / "cells" / f"{name}.parquet"
 
@@ -79,7 +74,7 @@ def write_kept(outcome: Outcome, made: Made, folder: Path) -> bool:
     }
     raw = encode(facts, indent=None)
     digest = _digest(raw, outcome.top.astype("<i4"))
-    path = place_of(folder, asked(outcome.cell, made.data))
+    path = place_of(folder, outcome.cell.asked(made.data))
     counts_path = folder / "counts" / f"{arrays}.parquet"
     if path.is_file() and counts_path.is_file():
         with suppress(InputError):  # a damaged one is replaced
@@ -107,10 +102,8 @@ def read_facts(path: Path) -> Facts:
             found = values.get("format") if isinstance(values, dict) else values
             raise InputError(f"found the format {quoted(found)}", expected=f"format {FORMAT} of outcomes")
         cell, made = cell_from(values["cell"]), checked_result(values["result"], path)["made"]
-        if made is None or asked(cell, made.data) != path.stem:
+        if made is None or cell.asked(made.data) != path.stem:
             raise InputError("found another cell", expected="the one that the file is named after")
-        if made.code and cell.key(made.data, made.code) != made.key:
-            raise InputError(f"found the key {made.key}", expected="that of the cell, its data and its code")
         if not _SHA256.fullmatch(str(values["counts"])):
             raise InputError(f"found the counts {quoted(values['counts'])}", expected="the name of a file")
         return Facts(path, cell, made, values["counts"], metadata[DIGEST].decode(), values)

@@ -90,9 +90,9 @@ def _answering_together(cell: Cell, key: str, exam: Exam, folder: Path) -> Outco
         if not is_finished(place):
             raise InputError(f"{member.title} is not finished", expected="all cells of an ensemble")
     members = [load_outcome(place) for place in places]
-    for member in members:
-        if member.taken:
-            problem = f"{member.cell.title} was taken in without its run"
+    for outcome in members:
+        if outcome.taken:
+            problem = f"{outcome.cell.title} was taken in without its run"
             raise InputError(problem, expected="a trained run of each cell of an ensemble (--anew)")
     ensemble = Ensemble(tuple(load(place / "run") for place in places))
     start = time.perf_counter()
