@@ -30,6 +30,7 @@ from tailwright.runs.probability import log_odds_of
 from tailwright.runs.run import load
 from tailwright.settings import settings_from
 from tailwright.store import FolderReader, open_folder, writing
+from tailwright.store.sending import folder_as_bytes, write_bytes_as_folder
 from tailwright.store.shared import content_key, shared
 from tailwright.training.workplace import Workplace
 
@@ -67,11 +68,7 @@ def files_of(model: Model) -> dict[str, np.ndarray]:
         place = Path(parent) / SENT
         with writing(place, kind=SENT) as folder:
             model.save(folder)
-        return {
-            path.relative_to(place).as_posix(): np.fromfile(path, np.uint8)
-            for path in sorted(place.rglob("*"))
-            if path.is_file()
-        }
+        return folder_as_bytes(place, SENT)
 
 
 def sent_scorer(name: str, settings: dict[str, Any], labels: int, files: Mapping[str, np.ndarray]) -> Scorer:
@@ -80,9 +77,7 @@ def sent_scorer(name: str, settings: dict[str, Any], labels: int, files: Mapping
     model = kind(settings_from(kind.Settings, settings))
     with TemporaryDirectory() as parent:
         place = Path(parent) / SENT
-        for path, content in files.items():
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            content.tofile(place / path)
+        write_bytes_as_folder(files, place)
         model.load(open_folder(place, kind=SENT), labels)
     return Scorer(model, labels)
 
