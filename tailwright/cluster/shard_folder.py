@@ -49,7 +49,7 @@ class ShardRecord:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def decode(text: str | bytes) -> ShardRecord:
+    def decode(text: str) -> ShardRecord:
         return ShardRecord(**json.loads(text))
 
 
@@ -131,7 +131,7 @@ class ShardFolder:
         found = {}
         for path in self.done.iterdir():
             if _RECORD.fullmatch(path.name):
-                record = ShardRecord.decode(path.read_bytes())
+                record = ShardRecord.decode(path.read_text(encoding="utf-8"))
                 file = self.shards / record.name
                 if file.is_file() and file.stat().st_size == record.bytes:
                     found[record.number] = record

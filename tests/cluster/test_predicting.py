@@ -64,6 +64,7 @@ def test_shards_hold_what_one_process_predicts(cluster, trained, tmp_path, capsy
     assert "shards: exists already, expected a new folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, trained, tmp_path):
     inputs = survey(trained / "rows.jsonl", Columns(), 20, InProcess())
     folder = ShardFolder(tmp_path / "out", ".jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -104,15 +105,18 @@ def test_a_killed_node_costs_what_it_had_under_way(trained, tmp_path):
 
 
 @pytest.fixture
-def address() -> Iterator[str]:
-    """A cluster of its own, started as its owner would, to which clients connect."""
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A cluster of its own, started as its owner would, to which clients connect that know its token."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     folder = tempfile.mkdtemp(prefix="tw-", dir="/tmp")  # short, as paths of sockets must be
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--head", "--block", "--port", "0", "--ray-client-server-port", str(port), "--num-cpus", "2"]
     options += ["--include-dashboard", "false", "--node-ip-address", "127.0.0.1", "--temp-dir", folder]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent.parent), "RAY_USAGE_STATS_ENABLED": "0"}
+    environment["RAY_worker_niceness"] = "0"
     head = subprocess.Popen(
         [Path(sys.executable).with_name("ray"), "start", *options],
         env=environment,
@@ -127,6 +131,7 @@ def address() -> Iterator[str]:
                 if tried.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.2)
+        time.sleep(3)  # the port is open before clients are served
         yield f"ray://127.0.0.1:{port}"
     finally:
         head.send_signal(signal.SIGTERM)
@@ -138,7 +143,7 @@ def test_a_client_of_a_cluster_gets_the_same_rows_and_numbers(address, trained, 
     script = TESTS.parent / "command.py"
     on = ["--on", address, "--workers", "2"]
     out = tmp_path / "out"
-    client = start_anew(script, *predicted(trained, out, *on, "--shard-rows", "30", "--json"))
+    client = start_anew(script, *predicted(trained, out, *on, "--shard-rows", "30", "--json", "--debug"))
     printed, _ = client.communicate()
     assert client.returncode == 0
     assert json.loads(printed)["digest"] == digest_of_one_process(trained, tmp_path)
