@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,10 +73,13 @@ def connected(on: str, *, workers: int | None = None, threads: int | None = None
     elif on != LOCAL:
         options["address"] = on
     try:
-        ray.init(**options)
-    except (ConnectionError, TimeoutError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a client, which says what the line below does
+            ray.init(**options)
+    except (ConnectionError, TimeoutError, ray.exceptions.AuthenticationError) as error:
         where = os.environ.get(RUNNING, on) if on == LOCAL else on
-        raise InputError(f"no Ray cluster answers at {quoted(where)}", expected="one that runs") from error
+        expected = "one that runs, and its token in RAY_AUTH_TOKEN if it asks for one"
+        raise InputError(f"no Ray cluster answers at {quoted(where)}", expected=expected) from error
     try:
         if not starts:
             _check_nodes()
