@@ -165,7 +165,9 @@ def _checked_metrics(outcome: Outcome, exam: Exam, path: Path) -> dict[str, Any]
     ranking = (outcome.top, exam.test.targets, weights)
     right: dict[str, Mapping[str, float]] = {_ALL: metrics_at_k(*ranking, KS, exam.test.excluded)}
     right |= sliced_metrics(*ranking, head_torso_tail(outcome.counts), KS, exam.test.excluded)
-    told = {_ALL: {name: value for name, value in outcome.metrics.items() if name != "slices"}}
+    told: dict[str, Any] = {
+        _ALL: {name: value for name, value in outcome.metrics.items() if name != "slices"}
+    }
     slices = outcome.metrics.get("slices")
     told |= slices if isinstance(slices, dict) else {"slices": slices}
     for name, values in told.items():
