@@ -6,21 +6,13 @@ python lost_node.py RUN ROWS OUT
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
-from tailwright.training.threads import THREAD_VARIABLES
-
-os.environ |= dict.fromkeys(THREAD_VARIABLES, "1")
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
-
-import ray
-from ray.cluster_utils import Cluster as Nodes
+from loopback_nodes import two_nodes
 from troubled_runs import Slow
 
 import tailwright as tw
@@ -33,12 +25,11 @@ from tailwright.runs.unfinished import partial_of
 
 def main(run_folder: Path, rows: Path, out: Path) -> None:
     predicting.RunFolders = lambda paths: Slow(run_folder, 0.3)  # so that there is something under way
-    # A folder of its own: others on this machine must not take it for the cluster to connect to.
-    folder = tempfile.mkdtemp(prefix="tw-", dir="/tmp")
-    head = {"num_cpus": 1, "include_dashboard": False, "temp_dir": folder}
-    nodes = Nodes(initialize_head=True, head_node_args=head)
-    second = nodes.add_node(num_cpus=1)
-    ray.init(address=nodes.address, log_to_driver=False)
+    with two_nodes() as (nodes, second):
+        print(json.dumps(_labelled(run_folder, rows, out, nodes, second)))
+
+
+def _labelled(run_folder: Path, rows: Path, out: Path, nodes: Any, second: Any) -> dict[str, Any]:
     seen: list[int] = []
 
     def kill() -> None:
@@ -56,10 +47,7 @@ def main(run_folder: Path, rows: Path, out: Path) -> None:
         written = predict_shards(
             run, ShardedRequest((run_folder,), request, rows, out, shard_rows=4), cluster
         )
-    print(json.dumps({"digest": written.digest, "done_when_killed": seen[0], "shards": written.shards}))
-    ray.shutdown()
-    nodes.shutdown()
-    shutil.rmtree(folder, ignore_errors=True)
+    return {"digest": written.digest, "done_when_killed": seen[0], "shards": written.shards}
 
 
 if __name__ == "__main__":

@@ -5,17 +5,11 @@ Prints how many pieces the cluster did after that.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tailwright.training.threads import THREAD_VARIABLES
-
-os.environ |= dict.fromkeys(THREAD_VARIABLES, "1") | {"RAY_USAGE_STATS_ENABLED": "0"}
-
-import ray
-from ray.cluster_utils import Cluster as Nodes
+from loopback_nodes import two_nodes
 
 import tailwright as tw
 from tailwright.checks.corpora import tiny_corpus
@@ -44,20 +38,12 @@ class KillsANode:
 
 def main(out: Path) -> None:
     tree_shards.LABELS_A_SHARD = 3
-    nodes = Nodes(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    second = nodes.add_node(num_cpus=1)
-    nodes.wait_for_nodes()
-    ray.init(address=nodes.address, log_to_driver=False)
-    try:
-        with connected("ray", workers=2) as cluster:
-            executor = KillsANode(RayTasks(cluster), lambda: nodes.remove_node(second, allow_graceful=False))
-            settings = {"trees": 3, "cluster_size": 2, "branching": 3}
-            with executing_on(executor):
-                tw.train(tiny_corpus(), "linear", settings=settings, seed=3, out=out)
+    with two_nodes() as (nodes, second), connected("ray", workers=2) as cluster:
+        executor = KillsANode(RayTasks(cluster), lambda: nodes.remove_node(second, allow_graceful=False))
+        settings = {"trees": 3, "cluster_size": 2, "branching": 3}
+        with executing_on(executor):
+            tw.train(tiny_corpus(), "linear", settings=settings, seed=3, out=out)
         print(f"later: {executor.later}")
-    finally:
-        ray.shutdown()
-        nodes.shutdown()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from loopback_nodes import SETTINGS
 from scripts import start_anew
 from test_predicting import table_in
 
@@ -116,8 +117,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         port = free.getsockname()[1]
     options = ["--head", "--block", "--port", "0", "--ray-client-server-port", str(port), "--num-cpus", "2"]
     options += ["--include-dashboard", "false", "--node-ip-address", "127.0.0.1", "--temp-dir", folder]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent.parent), "RAY_USAGE_STATS_ENABLED": "0"}
-    environment["RAY_worker_niceness"] = "0"
+    environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(TESTS.parent.parent)}
     head = subprocess.Popen(
         [Path(sys.executable).with_name("ray"), "start", *options],
         env=environment,

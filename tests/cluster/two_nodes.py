@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
+from loopback_nodes import two_nodes
 from toy_study import workers_of
 
 from tailwright.cluster.connection import connected
@@ -21,13 +22,11 @@ SECONDS = 120.0
 
 
 def main(plan: Path, out: Path) -> None:
-    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 (Ray's name for it)
-    import ray
-    from ray.cluster_utils import Cluster
+    with two_nodes() as (nodes, second):
+        print(json.dumps(_studied(plan, out, nodes, second)))
 
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    second = nodes.add_node(num_cpus=1)
-    ray.init(address=nodes.address, log_to_driver=False, logging_level="ERROR")
+
+def _studied(plan: Path, out: Path, nodes: Any, second: Any) -> dict[str, Any]:
     raylet = next(info[0].process.pid for name, info in second.all_processes.items() if name == "raylet")
     killed: list[int] = []
 
@@ -47,9 +46,7 @@ def main(plan: Path, out: Path) -> None:
     with connected("ray", workers=2, threads=1) as cluster:
         ran = run_study(prepared(read_plan(plan), out), workers=RayWorkers(cluster, out), shown=False)
     killer.join()
-    print(json.dumps({"killed": killed, "finished": ran.finished, "failed": ran.failed}))
-    ray.shutdown()
-    nodes.shutdown()
+    return {"killed": killed, "finished": ran.finished, "failed": ran.failed}
 
 
 if __name__ == "__main__":
