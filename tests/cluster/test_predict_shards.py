@@ -45,8 +45,8 @@ def table_in(folder: Path) -> pa.Table:
     return found
 
 
-def test_shards_hold_what_one_process_predicts(cluster, trained, tmp_path, capsys):
-    asked = ["predict", str(trained / "run"), "--input", str(trained / "rows.jsonl"), "--k", "3"]
+def test_shards_hold_what_one_process_predicts(cluster, two_runs, tmp_path, capsys):
+    asked = ["predict", str(two_runs / "run"), "--input", str(two_runs / "rows.jsonl"), "--k", "3"]
     asked += ["--tail", "0.3", "--abstain", "0.1", "--not", "3", "--quiet"]
     assert command([*asked, "--out", str(tmp_path / "one.parquet")]) == 0
     out = tmp_path / "shards"
@@ -65,17 +65,17 @@ def test_shards_hold_what_one_process_predicts(cluster, trained, tmp_path, capsy
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, trained, tmp_path):
-    inputs = survey(trained / "rows.jsonl", Columns(), 20, InProcess())
+def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, two_runs, tmp_path):
+    inputs = survey(two_runs / "rows.jsonl", Columns(), 20, InProcess())
     folder = ShardFolder(tmp_path / "out", ".jsonl")
     folder.path.mkdir()
     folder.make()
     marks = tmp_path / "marks"
     marks.mkdir()
-    run = tw.load(trained / "run")
+    run = tw.load(two_runs / "run")
     request = Request.of(run, 2, 0.0, None, None, None, None)
     text = "zzyzx"  # of the last row
-    work = Labelling(Killed(trained / "run", text, marks), request, folder)
+    work = Labelling(Killed(two_runs / "run", text, marks), request, folder)
     with Pipelines() as pipelines:
         lines = list(
             pipelines.lines(lambda: Pipeline(work, inputs, frozenset(range(inputs.count)), Cluster(2, 1)))
@@ -112,20 +112,20 @@ def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, trained
         ),
     ],
 )
-def test_options_that_do_not_go_together_are_one_line(trained, tmp_path, monkeypatch, capsys, options, line):
+def test_options_that_do_not_go_together_are_one_line(two_runs, tmp_path, monkeypatch, capsys, options, line):
     monkeypatch.chdir(tmp_path)
-    given = [str(trained / "rows.jsonl") if option == "ROWS" else option for option in options]
-    assert command(["predict", str(trained / "run"), *given, "--quiet"]) == 2
+    given = [str(two_runs / "rows.jsonl") if option == "ROWS" else option for option in options]
+    assert command(["predict", str(two_runs / "run"), *given, "--quiet"]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
     assert line in printed.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mistake_in_the_rows_is_one_line_and_leaves_nothing(cluster, trained, tmp_path, capsys):
+def test_a_mistake_in_the_rows_is_one_line_and_leaves_nothing(cluster, two_runs, tmp_path, capsys):
     (tmp_path / "rows.jsonl").write_text('{"text": "a"}\n{"text": \n')
     out = tmp_path / "said"
-    asked = ["predict", str(trained / "run"), "--input", str(tmp_path / "rows.jsonl"), "--out", str(out)]
+    asked = ["predict", str(two_runs / "run"), "--input", str(tmp_path / "rows.jsonl"), "--out", str(out)]
     assert command([*asked, "--on", "ray", "--quiet"]) == 2
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1

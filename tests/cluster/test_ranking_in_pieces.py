@@ -19,9 +19,9 @@ from tailwright.runs.evaluation import ranked
 from tailwright.training.executor import InProcess
 
 
-def test_a_ranking_in_pieces_is_that_of_one_process(cluster, trained, monkeypatch):
+def test_a_ranking_in_pieces_is_that_of_one_process(cluster, two_runs, monkeypatch):
     monkeypatch.setattr(ranking, "ROWS_A_BLOCK", 25)
-    folders = [trained / "run", trained / "other"]
+    folders = [two_runs / "run", two_runs / "other"]
     run = Ensemble(tuple(map(tw.load, folders)))
     rows = tiny_corpus().train
     barred = pairs_from_lists([[row % 5] if row % 3 else [] for row in range(len(rows))], rows.labels)
@@ -33,10 +33,10 @@ def test_a_ranking_in_pieces_is_that_of_one_process(cluster, trained, monkeypatc
         assert np.array_equal(found.scores, expected.scores)
 
 
-def test_the_command_prints_the_same_numbers(cluster, trained, tmp_path, capsys):
+def test_the_command_prints_the_same_numbers(cluster, two_runs, tmp_path, capsys):
     corpus = tmp_path / "corpus"
     tw.write(tiny_corpus(), corpus)
-    asked = ["evaluate", str(trained / "run"), str(corpus), "--split", "train", "--quiet", "--json"]
+    asked = ["evaluate", str(two_runs / "run"), str(corpus), "--split", "train", "--quiet", "--json"]
     found = []
     for on in ([], ["--on", "ray", "--workers", "2"]):
         assert command([*asked, *on]) == 0
@@ -44,6 +44,6 @@ def test_the_command_prints_the_same_numbers(cluster, trained, tmp_path, capsys)
     assert found[0] == found[1]
 
 
-def test_workers_without_a_cluster_are_one_line(trained, tmp_path, capsys):
-    assert command(["evaluate", str(trained / "run"), str(tmp_path), "--workers", "2"]) == 2
+def test_workers_without_a_cluster_are_one_line(two_runs, tmp_path, capsys):
+    assert command(["evaluate", str(two_runs / "run"), str(tmp_path), "--workers", "2"]) == 2
     assert "--workers without a cluster, expected --on ray" in capsys.readouterr().err
