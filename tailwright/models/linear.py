@@ -97,7 +97,7 @@ class Linear(Model):
     def learn(self, corpus: Corpus, *, seed: int, work: Workplace) -> None:
         train, settings = corpus.train, self.settings
         with ExitStack() as stack:
-            is_large = stack.enter_context(room_for(expected_rows(train.texts), work))
+            is_large = stack.enter_context(room_for(expected_rows(train), work))
             fit_transform = fit_transform_in_shards if is_large else TfIdf.fit_transform
             with work.phase("features", rows=len(train)):
                 self.features, matrix = fit_transform(train.texts)
@@ -257,14 +257,17 @@ class Linear(Model):
         self.forest = Forest.load(folder.sub("forest"), labels, len(self.features.vocabulary))
 
 
-def expected_rows(texts: pa.LargeStringArray) -> MemoryNeed:
-    """What the features of the rows will take, before there are any; labels come to it.
+def expected_rows(train: Dataset) -> MemoryNeed:
+    """What the features of the rows will take, before there are any.
 
     A word and the blank behind it are six letters in English, more in most languages. The matrix is there as
-    it is, and for the labels' vectors with rows of length 1; then come these vectors and two copies of them.
+    it is, and for the labels' vectors with rows of length 1; then come these vectors, which have the words of
+    each of a row's labels at most, and two copies of them.
     """
-    bounds, _ = text_buffers(texts)
-    return MemoryNeed({"rows": 5 * 8 * float(bounds[-1] - bounds[0] + len(texts)) / 6})
+    bounds, _ = text_buffers(train.texts)
+    words = float(bounds[-1] - bounds[0] + len(train)) / 6
+    labels_a_row = train.targets.nnz / max(len(train), 1)
+    return MemoryNeed({"rows": 8 * words * (2 + 3 * max(labels_a_row, 1))})
 
 
 def memory_need(vectors: sparse.csr_array, matrix: sparse.csr_array, settings: LinearSettings) -> MemoryNeed:
