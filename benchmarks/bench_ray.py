@@ -1,10 +1,11 @@
 """What Ray costs and gives on one machine: rows a second of `predict`, `augment` and a study.
 
-    .venv/bin/python benchmarks/bench_ray.py [--parts predict augment study recovery] [--rows 200000]
+    .venv/bin/python benchmarks/bench_ray.py [--parts predict augment study recovery] [--rows 100000]
 
 Each is done without Ray in one thread, on a cluster with one worker, and with two, each of one thread, in a
 process of its own. `rows_a_second` is what more rows take: the difference between a large and a small input,
-so that starting processes, importing and loading do not count; those are `start_seconds`. `overhead` is the
+so that starting processes, importing and loading do not count; those are `start_seconds`, after a first piece
+of work that wakes up the workers. `overhead` is the
 time with one worker over that without Ray, less 1; `gain` the time with one worker over that with two.
 `same` says whether all results are equal, by digest. `recovery` kills a worker, and a node of two, while rows
 are labelled, and says how many seconds that took, and whether the result is the same.
@@ -43,8 +44,9 @@ from tailwright.study.run.outcomes import outcomes_of
 from tailwright.training.executor import executing_on
 from tailwright.training.threads import THREAD_VARIABLES
 
-PREDICTED, TRAINED = "yso-finna-en", "cooking-se"
+PREDICTED, AUGMENTED, STUDIED = "tibkat-keywords-titles", "yso-finna-en", "cooking-se"
 SMALL = 0.25  # of the rows, which tell the start from the rest
+FIRST = 64  # rows that wake up the workers
 WORKERS = (0, 1, 2)  # 0: without Ray
 K = 5
 
@@ -60,19 +62,24 @@ def one_thread() -> dict[str, str]:
 
 
 def prepared(work: Path, rows: int) -> None:
-    """A run of `linear`, and texts to label: the test rows of a corpus, as often as it takes."""
+    """A run of the default, and texts to label: the test rows of a corpus, as often as it takes."""
     corpus = tw.read(common.data_folder() / PREDICTED)
-    tw.train(corpus, "linear", settings={"trees": 1}, seed=0, out=work / "run")
+    tw.train(corpus, "linear+twin+label-matcher", seed=0, out=work / "run")
     texts = corpus.splits()["test"].texts.to_pylist()
     more = [texts[number % len(texts)] for number in range(rows)]
-    for name, count in (("small", int(SMALL * rows)), ("large", rows)):
+    for name, count in (("first", FIRST), ("small", int(SMALL * rows)), ("large", rows)):
         pq.write_table(pa.table({"text": more[:count]}), work / f"{name}.parquet")
 
 
+def asked_of(run: tw.Run) -> Request:
+    """The best labels, as they are."""
+    return Request.of(run, k=K, tail=0.0, threshold=None, only=None, without=None, abstain=None)
+
+
 def timed(work: Callable[[str], str]) -> dict[str, Any]:
-    """Seconds of the small and of the large input, and the digest of the large result."""
+    """Seconds of each input, of which the first wakes up the workers, and the digest of the large result."""
     seconds = {}
-    for size in ("small", "large"):
+    for size in ("first", "small", "large"):
         start = time.perf_counter()
         digest = work(size)
         seconds[size] = time.perf_counter() - start
@@ -82,7 +89,7 @@ def timed(work: Callable[[str], str]) -> dict[str, Any]:
 def predict(work: Path, workers: int) -> dict[str, Any]:
     """Label the rows of a Parquet file."""
     run = tw.load(work / "run")
-    request = Request.of(run, k=K)
+    request = asked_of(run)
 
     def here(size: str) -> str:
         out = work / f"here-{size}.parquet"
@@ -113,8 +120,9 @@ def predict(work: Path, workers: int) -> dict[str, Any]:
 
 def augment(work: Path, workers: int) -> dict[str, Any]:
     """Edit the rows of a corpus, four new ones of each."""
-    corpus = tw.read(common.data_folder() / PREDICTED)
+    corpus = tw.read(common.data_folder() / AUGMENTED)
     sizes = {"small": corpus.sample(SMALL, seed=0), "large": corpus}
+    sizes["first"] = corpus.sample(SMALL / 4, seed=0)
 
     def added(size: str) -> str:
         rows = tw.augment(sizes[size], "eda", settings={"rows": "all", "outputs": 4}, seed=0)
@@ -143,9 +151,11 @@ def study(work: Path, workers: int) -> dict[str, Any]:
 
     def run(size: str) -> str:
         place = work / f"study-{size}-{workers}"
+        if size == "first":
+            return ""  # each study is a process of its own
         seeds = range(2 if size == "small" else 8)
         plan = work / f"{size}-{workers}.toml"
-        plan.write_text(PLAN.format(seeds=", ".join(map(str, seeds)), path=common.data_folder() / TRAINED))
+        plan.write_text(PLAN.format(seeds=", ".join(map(str, seeds)), path=common.data_folder() / STUDIED))
         on = ["--on", "ray", "--workers", str(workers), "--threads", "1"] if workers else ["--threads", "1"]
         command = [sys.executable, "-m", "tailwright", "study", str(plan), "--out", str(place), *on]
         subprocess.run([*command, "--quiet"], check=True, stdout=subprocess.DEVNULL, env=one_thread())
@@ -190,7 +200,7 @@ def recovery(work: Path, what: str) -> dict[str, Any]:
         threading.Thread(target=killers[what], daemon=True).start()
     with connected("ray", workers=2) as cluster:
         start = time.perf_counter()
-        asked = ShardedRequest((work / "run",), Request.of(run, k=K), work / "large.parquet", out)
+        asked = ShardedRequest((work / "run",), asked_of(run), work / "large.parquet", out)
         digest = predict_shards(run, asked, cluster).digest
         seconds = time.perf_counter() - start
     ray.shutdown()
@@ -234,7 +244,7 @@ def compared(part: str, work: Path, pieces: dict[str, int]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--parts", nargs="+", default=[*PARTS, "recovery"], choices=[*PARTS, "recovery"])
-    parser.add_argument("--rows", type=int, default=200_000, help="texts to label")
+    parser.add_argument("--rows", type=int, default=100_000, help="texts to label")
     parser.add_argument("--one", nargs=3, metavar=("PART", "HOW", "FOLDER"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
@@ -253,7 +263,7 @@ def main() -> None:
             "study": {"small": 4, "large": 16},
         }
         if "augment" in asked.parts:
-            count = len(tw.read(common.data_folder() / PREDICTED).train)
+            count = len(tw.read(common.data_folder() / AUGMENTED).train)
             rows["augment"] = {"small": int(SMALL * count), "large": count}
         for part in asked.parts:
             if part != "recovery":
