@@ -89,7 +89,7 @@ def predict_on_cluster(
 ) -> None:
     """Label the rows, and say what was written; Ctrl-C says how to go on."""
     from tailwright.cluster.connection import connected
-    from tailwright.cluster.input_shards import Columns
+    from tailwright.cluster.input_shards import TextColumns
     from tailwright.cluster.predicting import SHARD_ROWS, ShardedRequest, predict_shards
     from tailwright.runs.unfinished import partial_of
     from tailwright.store.placing import refuse_unless_free
@@ -99,7 +99,7 @@ def predict_on_cluster(
         request,
         source,
         out_folder,
-        Columns(*columns),
+        TextColumns(*columns),
         format=asked.format or "parquet",
         shard_rows=asked.shard_rows or SHARD_ROWS,
         resume=asked.resume,

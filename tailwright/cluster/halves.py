@@ -23,7 +23,7 @@ class WorkerMemoryError(TailwrightError, MemoryError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPiece:
     """A piece, or one half of it, that is to be done."""
 
     number: int
@@ -35,10 +35,10 @@ class Pieces:
     """Those that are still to be done, in order, and results of first halves that wait for the second."""
 
     def __init__(self, pieces: Sequence[Any]) -> None:
-        self.waiting = deque(Asked(number, piece) for number, piece in enumerate(pieces))
+        self.waiting = deque(AskedPiece(number, piece) for number, piece in enumerate(pieces))
         self._halves: dict[int, dict[int, Any]] = {}
 
-    def halve(self, asked: Asked, error: MemoryError) -> None:
+    def halve(self, asked: AskedPiece, error: MemoryError) -> None:
         """Have both halves of a piece done next; a TailwrightError if it cannot be cut, or has been."""
         if not isinstance(asked.piece, RowPiece):
             raise TailwrightError(f"a worker of the cluster ran out of memory; {ADVICE}") from error
@@ -47,9 +47,9 @@ class Pieces:
             raise TailwrightError(
                 f"{asked.piece}: a worker of the cluster ran out of memory, with half a piece too; {ADVICE}"
             ) from error
-        self.waiting.extendleft(Asked(asked.number, halves[half], half) for half in (1, 0))
+        self.waiting.extendleft(AskedPiece(asked.number, halves[half], half) for half in (1, 0))
 
-    def done(self, asked: Asked, result: Any) -> Iterator[tuple[int, Any]]:
+    def done(self, asked: AskedPiece, result: Any) -> Iterator[tuple[int, Any]]:
         """The number and the result of a piece, if it is done as a whole now."""
         if asked.half is None:
             yield asked.number, result

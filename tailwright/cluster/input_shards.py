@@ -23,7 +23,7 @@ from tailwright.training.executor import Executor, InProcess
 _LINES = ".txt"
 
 
-class Columns(NamedTuple):
+class TextColumns(NamedTuple):
     """The columns of text and id, as `--text` and `--id` name them."""
 
     text: str = ""
@@ -51,7 +51,7 @@ class InputFile:
     shards: int
 
 
-class Shard(NamedTuple):
+class RowShard(NamedTuple):
     """Some rows that follow each other: their number among the shards, and that of the first row."""
 
     number: int
@@ -65,7 +65,7 @@ class InputShards:
 
     files: tuple[InputFile, ...]
     shard_rows: int
-    columns: Columns
+    columns: TextColumns
     notes: tuple[str, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ def files_of(path: Path) -> list[Path]:
     return files
 
 
-def survey(path: Path, columns: Columns, shard_rows: int, executor: Executor) -> InputShards:
+def survey(path: Path, columns: TextColumns, shard_rows: int, executor: Executor) -> InputShards:
     """Check and count all rows, file by file; what is wrong with one is an InputError."""
     paths = [str(file) for file in files_of(path)]
     here = executor if len(paths) > 1 else InProcess()  # a worker would take longer to start
@@ -133,7 +133,7 @@ def survey(path: Path, columns: Columns, shard_rows: int, executor: Executor) ->
     )
 
 
-def shards_of(inputs: InputShards, file: InputFile, wanted: frozenset[int]) -> Iterator[Shard]:
+def shards_of(inputs: InputShards, file: InputFile, wanted: frozenset[int]) -> Iterator[RowShard]:
     """The wanted shards of a file, in order; an InputError if it is not what it was."""
     last = max(number for number in wanted if number < file.first_shard + file.shards)
     counted = file.rows if file.is_utf8 else None
@@ -144,13 +144,13 @@ def shards_of(inputs: InputShards, file: InputFile, wanted: frozenset[int]) -> I
             if len(block.texts) != end - start:
                 break
             if number in wanted:
-                yield Shard(number, start, block)
+                yield RowShard(number, start, block)
             if number == last:
                 return
     raise InputError("has changed", expected=f"the {file.rows:,} rows it had", path=file.path)
 
 
-def _surveyed(columns: Columns, path: str) -> Surveyed:
+def _surveyed(columns: TextColumns, path: str) -> Surveyed:
     with text_source(path, text=columns.text, id=columns.id) as source:
         return Surveyed(source.rows, source.has_ids, source.is_utf8, source.notes)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tailwright.cluster.input_shards import Shard
+from tailwright.cluster.input_shards import RowShard
 from tailwright.cluster.row_digest import digest_of, summed
 from tailwright.cluster.shard_blocks import SUMMARY, problem_line, shard_in
 from tailwright.cluster.shard_folder import ShardFolder, ShardRecord
@@ -66,7 +66,7 @@ class Labeller:
         """A line for each shard of a block, after it is written."""
         return pa.table({SUMMARY: [self._line(shard_in(block, row)) for row in range(len(block))]})
 
-    def _line(self, shard: Shard | str) -> str:
+    def _line(self, shard: RowShard | str) -> str:
         if isinstance(shard, str):
             return shard
         try:
@@ -75,7 +75,7 @@ class Labeller:
             return problem_line(error)
         return record.encode()
 
-    def labelled(self, shard: Shard) -> ShardRecord:
+    def labelled(self, shard: RowShard) -> ShardRecord:
         """Label the rows of a shard and write them."""
         folder, half = self.work.folder, max(1, self.work.batch // 2)
         lost = folder.tried(shard.number)
@@ -94,7 +94,7 @@ class Labeller:
                 return record
         raise TailwrightError(f"{_rows(shard)}: a worker ran out of memory twice, {_HALVED}")
 
-    def _written(self, shard: Shard, batch: int) -> ShardRecord:
+    def _written(self, shard: RowShard, batch: int) -> ShardRecord:
         said = [self._said(shard.block, start, batch) for start in range(0, len(shard.block.texts), batch)]
         tables = [self.form.table(labelled) for labelled in said]
 
@@ -125,5 +125,5 @@ class Labeller:
         return Labelled(TextBlock(texts, ids), self.work.request.answer(self.run, texts))
 
 
-def _rows(shard: Shard) -> str:
+def _rows(shard: RowShard) -> str:
     return f"rows {shard.first_row:,} to {shard.first_row + len(shard.block.texts) - 1:,}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tailwright.cluster.connection import Cluster
-from tailwright.cluster.input_shards import Columns, InputShards, survey
+from tailwright.cluster.input_shards import InputShards, TextColumns, survey
 from tailwright.cluster.labeller import JSONL, PARQUET, Labelling, RunFolders
 from tailwright.cluster.labelling_pipeline import Pipeline
 from tailwright.cluster.remote_pipeline import Pipelines
@@ -33,7 +33,7 @@ from tailwright.store.manifest import MANIFEST
 
 FORMATS = {"parquet": PARQUET, "jsonl": JSONL}
 SHARD_ROWS = 8192
-_SENSED = Columns()  # the columns are sensed, file by file
+_SENSED = TextColumns()  # the columns are sensed, file by file
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ShardedRequest:
     request: Request
     input: Path
     out: Path
-    columns: Columns = _SENSED
+    columns: TextColumns = _SENSED
     format: str = "parquet"
     shard_rows: int = SHARD_ROWS
     resume: bool = False

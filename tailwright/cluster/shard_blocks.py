@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from tailwright.cluster.input_shards import InputShards, Shard, shards_of
+from tailwright.cluster.input_shards import InputShards, RowShard, shards_of
 from tailwright.data.text_source import TextBlock
 from tailwright.errors import InputError, TailwrightError, is_memory
 
@@ -40,19 +40,19 @@ def read_shards(files: pa.Table, inputs: InputShards, wanted: frozenset[int]) ->
             yield _block(-1, -1, None, None, problem_line(error))
 
 
-def as_block(shard: Shard) -> pa.Table:
+def as_block(shard: RowShard) -> pa.Table:
     """A shard as the one row of a block."""
     texts, ids = shard.block
     return _block(shard.number, shard.first_row, texts, ids, None)
 
 
-def shard_in(block: pa.Table, row: int) -> Shard | str:
+def shard_in(block: pa.Table, row: int) -> RowShard | str:
     """The shard in a row of a block, or a line that says why there is none."""
     problem = block[_PROBLEM][row].as_py()
     if problem is not None:
         return str(problem)
     texts, ids = (block[name][row].values for name in ("texts", "ids"))
-    return Shard(block["shard"][row].as_py(), block["first_row"][row].as_py(), TextBlock(texts, ids))
+    return RowShard(block["shard"][row].as_py(), block["first_row"][row].as_py(), TextBlock(texts, ids))
 
 
 def problem_line(error: Exception, where: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from tailwright.cluster.connection import Cluster
-from tailwright.cluster.halves import ADVICE, Asked, Pieces, WorkerMemoryError
+from tailwright.cluster.halves import ADVICE, AskedPiece, Pieces, WorkerMemoryError
 from tailwright.cluster.room import say_if_none_fits
 from tailwright.errors import TailwrightError
 from tailwright.training.executor import Held
@@ -44,7 +44,7 @@ class RayTasks:
         # A reference inside a list is passed on as it is, so that a worker can look at what it has.
         sent = [_sent_once(shared)] if isinstance(shared, Held) else ray.put(shared)
         left, most = Pieces(pieces), self._tasks_at_a_time()
-        running: dict[Any, Asked] = {}
+        running: dict[Any, AskedPiece] = {}
         try:
             while left.waiting or running:
                 while left.waiting and len(running) < most:

@@ -19,7 +19,7 @@ from tailwright.heads.block_loss import sum_dtype
 from tailwright.heads.block_pass import BlockPass, HeadBatch
 from tailwright.heads.blockwise import BlockwiseHead
 from tailwright.heads.initial import fan_in_uniform, xavier_uniform
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 
 Start: TypeAlias = Literal["fan-in", "xavier"]
 
@@ -40,7 +40,7 @@ class DenseHead(BlockwiseHead):
         start: Start = "fan-in",
         bias: bool = True,
         sparse: bool = False,
-        part: Shard | None = None,
+        part: LabelShard | None = None,
     ) -> None:
         """`name` is the stream of the weights; with biases, `name`/weight and `name`/bias are.
 

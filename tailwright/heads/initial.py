@@ -7,14 +7,16 @@ import math
 import numpy as np
 import torch
 
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 from tailwright.streams import stream
 
 # Numbers that are drawn at a time where only some rows are kept.
 DRAWN_AT_A_TIME = 2**22
 
 
-def xavier_uniform(shape: tuple[int, int], seed: int, name: str, part: Shard | None = None) -> torch.Tensor:
+def xavier_uniform(
+    shape: tuple[int, int], seed: int, name: str, part: LabelShard | None = None
+) -> torch.Tensor:
     """Xavier (Glorot): uniform below the root of 6 / (inputs + outputs); `name` is the stream.
 
     With `part`, these rows of it alone.
@@ -23,7 +25,7 @@ def xavier_uniform(shape: tuple[int, int], seed: int, name: str, part: Shard | N
 
 
 def fan_in_uniform(
-    shape: tuple[int, ...], inputs: int, seed: int, name: str, part: Shard | None = None
+    shape: tuple[int, ...], inputs: int, seed: int, name: str, part: LabelShard | None = None
 ) -> torch.Tensor:
     """As `torch.nn.Linear` draws its weight and its bias: uniform below 1 / root of the inputs.
 
@@ -32,7 +34,9 @@ def fan_in_uniform(
     return _uniform(shape, 1 / math.sqrt(max(inputs, 1)), seed, name, part)
 
 
-def _uniform(shape: tuple[int, ...], bound: float, seed: int, name: str, part: Shard | None) -> torch.Tensor:
+def _uniform(
+    shape: tuple[int, ...], bound: float, seed: int, name: str, part: LabelShard | None
+) -> torch.Tensor:
     """float32, uniform in [-bound, bound)."""
     random = stream(seed, name)
     if part is None:

@@ -25,7 +25,7 @@ from tailwright.encoders.mixing import Mixing
 from tailwright.evaluation.ranking import PADDING, TopK, top_k_of_scores
 from tailwright.heads.blockwise import Mean
 from tailwright.heads.dense import DenseHead
-from tailwright.heads.shards import Shard, Together
+from tailwright.heads.shards import LabelShard, Together
 
 
 class ShardedDenseHead(DenseHead):
@@ -35,7 +35,7 @@ class ShardedDenseHead(DenseHead):
     backward pass reaches them, and nobody may add up those of several processes.
     """
 
-    def __init__(self, shard: Shard, width: int, together: Together, *, seed: int, name: str) -> None:
+    def __init__(self, shard: LabelShard, width: int, together: Together, *, seed: int, name: str) -> None:
         """It starts with the weights that a `DenseHead` of that seed and name has for these labels."""
         super().__init__(shard.total, width, seed=seed, name=name, part=shard)
         self.shard, self.together = shard, together

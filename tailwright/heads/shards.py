@@ -23,7 +23,7 @@ class ShardSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Shard:
+class LabelShard:
     """The rows `start` to `end` of a table of `total` rows."""
 
     start: int

@@ -32,7 +32,7 @@ from tailwright.training.forest import Forest
 from tailwright.training.forest_rows import ForestRows
 from tailwright.training.memory import give_back
 from tailwright.training.one_versus_rest import LevelRows, Solver, solve_below, solve_root
-from tailwright.training.tree_shards import Shard, SolvedShard, level_of_shards, shards_of
+from tailwright.training.tree_shards import SolvedShard, TreeShard, level_of_shards, shards_of
 from tailwright.training.workplace import Workplace
 
 S = TypeVar("S")
@@ -66,7 +66,7 @@ class TreesToSolve:
     rows: ForestRows
     key: str = field(default_factory=lambda: secrets.token_hex(16))  # no other fit has it
 
-    def shards(self) -> list[Shard]:
+    def shards(self) -> list[TreeShard]:
         """Those of all trees, tree after tree."""
         counts = self.rows.targets.counts()
         return [shard for number, tree in self.trees.items() for shard in shards_of(number, tree, counts)]
@@ -164,7 +164,7 @@ def forests_by_pieces(
             )
         )
     given = TreesToSolve({number: found[number] for number in folders}, rows)
-    of_shards = Keeping[Shard, SolvedShard](
+    of_shards = Keeping[TreeShard, SolvedShard](
         lambda shard: _inside(folders[shard.tree], shard.name),
         "shard",
         SolvedShard.save,
@@ -188,12 +188,12 @@ def forests_by_pieces(
 def _grown(
     executor: Executor,
     given: TreesToSolve,
-    shards: Sequence[Shard],
-    keeping: Keeping[Shard, SolvedShard],
+    shards: Sequence[TreeShard],
+    keeping: Keeping[TreeShard, SolvedShard],
     memory_mb: float,
     advance: Advance,
 ) -> Iterator[tuple[int, Forest]]:
-    solved: dict[Shard, SolvedShard] = {}
+    solved: dict[TreeShard, SolvedShard] = {}
     left = Counter(shard.tree for shard in shards)
     columns, labels = given.rows.matrix.shape[1], given.rows.targets.labels
     for done, result in results_of(executor, solve_shard, given, shards, keeping, memory_mb=memory_mb):
@@ -231,7 +231,7 @@ class _Last:
     level: _Level | None = None
 
 
-def solve_shard(given: TreesToSolve, shard: Shard) -> SolvedShard:
+def solve_shard(given: TreesToSolve, shard: TreeShard) -> SolvedShard:
     """The weights of one shard."""
     at, threads = _level_of(given, shard), numba.get_num_threads()
     if shard.level == 0:
@@ -243,7 +243,7 @@ def solve_shard(given: TreesToSolve, shard: Shard) -> SolvedShard:
     return SolvedShard.of(nodes)
 
 
-def _level_of(given: TreesToSolve, shard: Shard) -> _Level:
+def _level_of(given: TreesToSolve, shard: TreeShard) -> _Level:
     last, _Last.level = _Last.level, None
     if last is None or (last.key, last.tree) != (given.key, shard.tree):
         last = None  # before its successor is made: one of them fits into memory

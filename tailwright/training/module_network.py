@@ -11,7 +11,7 @@ from torch import nn
 
 from tailwright.encoders.row_table import RowTable
 from tailwright.heads.sharded_dense import ShardedDenseHead
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.named_arrays import Arrays, rates_by_name
 from tailwright.training.network import Network
@@ -48,7 +48,7 @@ class ModuleNetwork(Network):
     def optimisers(self, plan: Plan) -> Optimisers:
         return ModuleOptimisers(self.module, plan)
 
-    def shards(self) -> dict[str, Shard]:
+    def shards(self) -> dict[str, LabelShard]:
         return self._shards
 
     def begin(self, team: Team) -> None:
@@ -125,7 +125,7 @@ def parameter_names(module: nn.Module) -> list[str]:
     return [name for name, _ in module.named_parameters()]
 
 
-def shards_of(module: nn.Module) -> dict[str, Shard]:
+def shards_of(module: nn.Module) -> dict[str, LabelShard]:
     """The parameters of sharded heads within a module, by name."""
     return {
         f"{head}.{name}" if head else name: child.shard

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 from tailwright.training.named_arrays import Arrays, rates_by_name
 from tailwright.training.optimisers import Optimisers
 from tailwright.training.phases import Plan
@@ -47,7 +47,7 @@ class Network(ABC):
     def begin(self, team: Team) -> None:
         """Get ready to be trained by a team, whose leader's weights are everybody's."""
 
-    def shards(self) -> Mapping[str, Shard]:
+    def shards(self) -> Mapping[str, LabelShard]:
         """The parameters of which this process has a part alone, by name."""
         return {}
 

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 from tailwright.training.named_arrays import Arrays
 from tailwright.training.team import Team
 
 NUMBERS_A_BLOCK = 2**22  # that are sent at a time
 
-Shards = Mapping[str, Shard]  # by the name of the parameter
+Shards = Mapping[str, LabelShard]  # by the name of the parameter
 
 
-def shard_of(key: str, shards: Shards) -> Shard | None:
+def shard_of(key: str, shards: Shards) -> LabelShard | None:
     """The part that an array of a checkpoint is: of a parameter, of its mean, or of its moments."""
     for name, shard in shards.items():
         if key in {name, f"mean.{name}", f"{name}.mean", f"{name}.square"}:
@@ -31,7 +31,7 @@ def shard_of(key: str, shards: Shards) -> Shard | None:
     return None
 
 
-def everybodys_rows(mine: np.ndarray, shard: Shard, team: Team) -> Iterator[tuple[int, np.ndarray]]:
+def everybodys_rows(mine: np.ndarray, shard: LabelShard, team: Team) -> Iterator[tuple[int, np.ndarray]]:
     """(the first row, rows) of the whole table, a block after the other; all processes must go through it."""
     rows = max(1, NUMBERS_A_BLOCK // max(math.prod(mine.shape[1:]), 1))
     for rank in range(team.size):
@@ -46,7 +46,7 @@ def everybodys_rows(mine: np.ndarray, shard: Shard, team: Team) -> Iterator[tupl
             yield start, block
 
 
-def whole_table(mine: np.ndarray, shard: Shard, team: Team, folder: Path | None) -> np.ndarray:
+def whole_table(mine: np.ndarray, shard: LabelShard, team: Team, folder: Path | None) -> np.ndarray:
     """The whole table, in a file without a name, in that folder or where temporary files are."""
     shape = (shard.total, *mine.shape[1:])
     if not math.prod(shape):

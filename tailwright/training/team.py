@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,9 +89,9 @@ class Team:
             else:
                 self._add(numbers)
 
-    def part(self, rows: int) -> Shard:
+    def part(self, rows: int) -> LabelShard:
         """Those of so many rows of a table that are this process's, where each has some of them."""
-        return Shard(self.place(rows), Team(self.rank + 1, self.size).place(rows), rows)
+        return LabelShard(self.place(rows), Team(self.rank + 1, self.size).place(rows), rows)
 
     def gather(self, arrays: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
         """Everybody's arrays, by rank; those at one place differ in their length alone."""

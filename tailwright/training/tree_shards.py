@@ -22,7 +22,7 @@ LABELS_A_SHARD = 4096
 
 
 @dataclass(frozen=True, order=True)
-class Shard:
+class TreeShard:
     """Children of the root, `first` up to `last`; below level 0, parents whose children are solved."""
 
     tree: int
@@ -35,22 +35,22 @@ class Shard:
         return f"level-{self.level}-{self.first}-{self.last}"
 
 
-def shards_of(number: int, tree: LabelTree, counts: np.ndarray) -> list[Shard]:
+def shards_of(number: int, tree: LabelTree, counts: np.ndarray) -> list[TreeShard]:
     """A tree cut into shards of about the same work; `counts` (labels,) are the rows of each label."""
     wanted = max(1, len(tree.labels) // LABELS_A_SHARD)
     bounds = np.arange(len(tree.labels) + 1)  # of the nodes of a level, among the labels
     below = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[tree.labels], dtype=np.int64)])
-    found: list[Shard] = []
+    found: list[TreeShard] = []
     for level in range(tree.depth - 1, 0, -1):
         starts = tree.starts[level]
         bounds = bounds[starts]
         # What a parent takes grows with its rows and its children; nothing is known of either but that.
         work = np.diff(below[bounds]) * np.diff(starts)
-        found += [Shard(number, level, first, last) for first, last in _cut(work, wanted)]
+        found += [TreeShard(number, level, first, last) for first, last in _cut(work, wanted)]
     blocks = max(1, -(-tree.width(0) // CHILDREN_A_BLOCK))
     for first, last in _cut(np.ones(blocks), wanted):
         children = (first * CHILDREN_A_BLOCK, min(last * CHILDREN_A_BLOCK, tree.width(0)))
-        found.append(Shard(number, 0, *children))
+        found.append(TreeShard(number, 0, *children))
     return sorted(found)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tailwright.cluster.input_shards import Columns, InputShards, files_of, shards_of, survey
+from tailwright.cluster.input_shards import InputShards, TextColumns, files_of, shards_of, survey
 from tailwright.cluster.shard_blocks import as_block, read_shards, shard_in
 from tailwright.errors import InputError
 from tailwright.training.executor import InProcess
@@ -47,7 +47,7 @@ def all_shards(inputs: InputShards, wanted: frozenset[int]) -> list[tuple[int, i
 @pytest.mark.parametrize("shard_rows", [1, 4, 7, 1000])
 def test_every_row_is_in_one_shard_in_the_order_of_the_files(tmp_path, shard_rows):
     place = folder_with(tmp_path, [9, 5, 8, 1])
-    inputs = survey(place, Columns(), shard_rows, InProcess())
+    inputs = survey(place, TextColumns(), shard_rows, InProcess())
     found = all_shards(inputs, frozenset(range(inputs.count)))
     assert [number for number, _, _ in found] == list(range(inputs.count))
     assert [text for _, _, texts in found for text in texts] == [f"text {row}" for row in range(23)]
@@ -59,12 +59,12 @@ def test_every_row_is_in_one_shard_in_the_order_of_the_files(tmp_path, shard_row
 
 
 def test_shards_that_are_not_wanted_are_left_out(tmp_path):
-    inputs = survey(folder_with(tmp_path, [9, 5]), Columns(), 4, InProcess())
+    inputs = survey(folder_with(tmp_path, [9, 5]), TextColumns(), 4, InProcess())
     assert [number for number, _, _ in all_shards(inputs, frozenset({1, 3}))] == [1, 3]
 
 
 def test_a_shard_is_a_row_that_is_read_back(tmp_path):
-    inputs = survey(folder_with(tmp_path, [9]), Columns(), 4, InProcess())
+    inputs = survey(folder_with(tmp_path, [9]), TextColumns(), 4, InProcess())
     blocks = list(read_shards(pa.table({"file": [0]}), inputs, frozenset({0, 2})))
     assert [len(block) for block in blocks] == [1, 1]
     joined = pa.concat_tables(blocks)
@@ -76,7 +76,7 @@ def test_a_shard_is_a_row_that_is_read_back(tmp_path):
 
 
 def test_a_file_that_has_changed_is_told_in_one_line(tmp_path):
-    inputs = survey(folder_with(tmp_path, [9, 6]), Columns(), 4, InProcess())
+    inputs = survey(folder_with(tmp_path, [9, 6]), TextColumns(), 4, InProcess())
     (tmp_path / "rows-01.jsonl").write_text('{"id": "r9", "text": "text 9"}\n')
     (block,) = read_shards(pa.table({"file": [1]}), inputs, frozenset({3, 4}))
     assert "rows-01.jsonl: has changed, expected the 6 rows it had" in shard_in(block, 0)
@@ -90,12 +90,12 @@ def test_what_cannot_be_cut_into_shards_is_one_line(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "x"}\n')
     (tmp_path / "b.jsonl").write_text('{"text": "y"}\n')
     with pytest.raises(InputError, match=r"b\.jsonl: has no ids, expected the same of all files"):
-        survey(tmp_path, Columns(), 4, InProcess())
+        survey(tmp_path, TextColumns(), 4, InProcess())
 
 
 def test_a_file_in_another_encoding_is_read_as_it_was_counted(tmp_path):
     lines = "".join(f"caf\u00e9 {number}\n" for number in range(6))
     (tmp_path / "rows.csv").write_bytes(f"text\n{lines}".encode("cp1252"))
-    inputs = survey(tmp_path / "rows.csv", Columns(), 4, InProcess())
+    inputs = survey(tmp_path / "rows.csv", TextColumns(), 4, InProcess())
     assert not inputs.files[0].is_utf8
     assert all_shards(inputs, frozenset({1})) == [(1, 4, ["caf\u00e9 4", "caf\u00e9 5"])]

@@ -9,7 +9,7 @@ import pytest
 from troubled_runs import Greedy
 
 import tailwright as tw
-from tailwright.cluster.input_shards import Columns, survey
+from tailwright.cluster.input_shards import TextColumns, survey
 from tailwright.cluster.labeller import Labeller, Labelling, RunFolders
 from tailwright.cluster.row_digest import digest_of, summed
 from tailwright.cluster.shard_blocks import SUMMARY, raise_problem, read_shards
@@ -30,7 +30,7 @@ def work(two_runs, tmp_path) -> Labelling:
 
 
 def lines_of(work: Labelling, two_runs, shard_rows: int) -> list[str]:
-    inputs = survey(two_runs / "rows.jsonl", Columns(), shard_rows, InProcess())
+    inputs = survey(two_runs / "rows.jsonl", TextColumns(), shard_rows, InProcess())
     labeller = Labeller(work)
     return [
         line

@@ -14,7 +14,7 @@ from troubled_runs import Killed
 import tailwright as tw
 from tailwright.cli import run as command
 from tailwright.cluster.connection import Cluster
-from tailwright.cluster.input_shards import Columns, survey
+from tailwright.cluster.input_shards import TextColumns, survey
 from tailwright.cluster.labeller import Labelling
 from tailwright.cluster.labelling_pipeline import Pipeline
 from tailwright.cluster.remote_pipeline import Pipelines
@@ -66,7 +66,7 @@ def test_shards_hold_what_one_process_predicts(cluster, two_runs, tmp_path, caps
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, two_runs, tmp_path):
-    inputs = survey(two_runs / "rows.jsonl", Columns(), 20, InProcess())
+    inputs = survey(two_runs / "rows.jsonl", TextColumns(), 20, InProcess())
     folder = ShardFolder(tmp_path / "out", ".jsonl")
     folder.path.mkdir()
     folder.make()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailwright.heads.shards import Shard
+from tailwright.heads.shards import LabelShard
 from tailwright.training.loop import _stand_by
 from tailwright.training.phases import Phase, Plan
 from tailwright.training.sharing import made_whole, own_parts, shard_of, whole_shape
 from tailwright.training.team import ALONE, Team
 
-SHARDS = {"head.weight": Shard(2, 5, 9)}
+SHARDS = {"head.weight": LabelShard(2, 5, 9)}
 
 
 @pytest.mark.parametrize("key", ["head.weight", "mean.head.weight", "head.weight.mean", "head.weight.square"])
 def test_weights_means_and_moments_are_parts(key):
-    assert shard_of(key, SHARDS) == Shard(2, 5, 9)
+    assert shard_of(key, SHARDS) == LabelShard(2, 5, 9)
     whole = np.arange(18).reshape(9, 2)
     np.testing.assert_array_equal(own_parts({key: whole}, SHARDS)[key], whole[2:5])
 

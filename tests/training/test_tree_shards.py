@@ -15,7 +15,7 @@ from tailwright.labels.tree import LabelTree
 from tailwright.models.linear import Linear, LinearSettings
 from tailwright.training.executor import InProcess, executing_on
 from tailwright.training.forest import Forest
-from tailwright.training.tree_shards import Shard, shards_of
+from tailwright.training.tree_shards import TreeShard, shards_of
 from tailwright.training.workplace import Workplace
 
 ARRAYS = ("roots", "slot_starts", "children", "biases", "pair_starts", "features")
@@ -72,7 +72,7 @@ def test_shards_cover_every_node_once_and_share_the_work(monkeypatch):
     tree = LabelTree(starts, np.arange(9))
     shards = shards_of(7, tree, np.array([100, 1, 1, 1, 1, 1, 1, 1, 50]))
     assert all(shard.tree == 7 for shard in shards)
-    assert shards[:3] == [Shard(7, 0, 0, 4), Shard(7, 0, 4, 8), Shard(7, 0, 8, 9)]
+    assert shards[:3] == [TreeShard(7, 0, 0, 4), TreeShard(7, 0, 4, 8), TreeShard(7, 0, 8, 9)]
     below = [(shard.first, shard.last) for shard in shards if shard.level == 1]
     assert below == [(0, 1), (1, 9)]  # the label of 100 rows has one for itself
 

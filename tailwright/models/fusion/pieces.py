@@ -44,7 +44,7 @@ class FusionToFit:
 
 
 @dataclass(frozen=True)
-class Stage:
+class FusionStage:
     """All parts are fitted in each stage: to a fold, or in the end to all rows."""
 
     folder: str  # in the work folder; empty for the first fold, whose parts are in that itself
@@ -55,17 +55,17 @@ class Stage:
         return work.sub(self.folder) if self.folder else work
 
 
-def stages_of(folds: int, again: bool) -> list[Stage]:
+def stages_of(folds: int, again: bool) -> list[FusionStage]:
     """The folds, and all rows if the parts learn `again` from these."""
-    stages = [Stage(f"fold-{fold}" if fold else "", fold) for fold in range(folds)]
-    return [*stages, Stage("all-rows", None)] if again else stages
+    stages = [FusionStage(f"fold-{fold}" if fold else "", fold) for fold in range(folds)]
+    return [*stages, FusionStage("all-rows", None)] if again else stages
 
 
 @dataclass(frozen=True)
 class Piece:
     """A part in one of the stages."""
 
-    stage: Stage
+    stage: FusionStage
     part: str
 
     def finished(self, work: Workplace) -> Path:
@@ -98,7 +98,12 @@ def fitted_piece(given: FusionToFit, piece: Piece) -> SentPart:
 
 @contextmanager
 def fitted_elsewhere(
-    given: FusionToFit, parts: Sequence[str], stages: Sequence[Stage], work: Workplace, *, memory_mb: float
+    given: FusionToFit,
+    parts: Sequence[str],
+    stages: Sequence[FusionStage],
+    work: Workplace,
+    *,
+    memory_mb: float,
 ) -> Iterator[Workplace]:
     """A place where these parts are finished in all stages, if another executor is there to fit them.
 
