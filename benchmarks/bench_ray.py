@@ -34,7 +34,7 @@ import pyarrow.parquet as pq
 
 import tailwright as tw
 from tailwright.cluster.connection import connected
-from tailwright.cluster.predicting import ShardedRequest, predict_shards
+from tailwright.cluster.predicting import ShardedPredictions, ShardedRequest, predict_shards
 from tailwright.cluster.row_digest import digest_of, summed
 from tailwright.cluster.tasks import RayTasks
 from tailwright.data.text_source import text_source
@@ -76,14 +76,14 @@ def asked_of(run: tw.Run) -> Request:
     return Request.of(run, k=K, tail=0.0, threshold=None, only=None, without=None, abstain=None)
 
 
-def timed(work: Callable[[str], str]) -> dict[str, Any]:
+def timed(work: Callable[[str], Any], digest: Callable[[Any], str]) -> dict[str, Any]:
     """Seconds of each input, of which the first wakes up the workers, and the digest of the large result."""
     seconds = {}
     for size in ("first", "small", "large"):
         start = time.perf_counter()
-        digest = work(size)
+        found = work(size)
         seconds[size] = time.perf_counter() - start
-    return {**seconds, "digest": digest}
+    return {**seconds, "digest": digest(found)}
 
 
 def predict(work: Path, workers: int) -> dict[str, Any]:
@@ -99,13 +99,12 @@ def predict(work: Path, workers: int) -> dict[str, Any]:
         return str(out)
 
     if not workers:
-        told = timed(here)
-        return {**told, "digest": summed([digest_of(pq.read_table(told["digest"]))])}
+        return timed(here, lambda out: summed([digest_of(pq.read_table(out))]))
     start = time.perf_counter()
     with connected("ray", workers=workers) as cluster:
         started = time.perf_counter() - start
 
-        def there(size: str) -> str:
+        def there(size: str) -> ShardedPredictions:
             asked = ShardedRequest(
                 (work / "run",),
                 request,
@@ -113,9 +112,9 @@ def predict(work: Path, workers: int) -> dict[str, Any]:
                 work / f"there-{size}-{workers}",
                 overwrite=True,
             )
-            return predict_shards(run, asked, cluster).digest
+            return predict_shards(run, asked, cluster)
 
-        return {**timed(there), "cluster_seconds": started}
+        return {**timed(there, lambda written: written.digest), "cluster_seconds": started}
 
 
 def augment(work: Path, workers: int) -> dict[str, Any]:
@@ -124,16 +123,15 @@ def augment(work: Path, workers: int) -> dict[str, Any]:
     sizes = {"small": corpus.sample(SMALL, seed=0), "large": corpus}
     sizes["first"] = corpus.sample(SMALL / 4, seed=0)
 
-    def added(size: str) -> str:
-        rows = tw.augment(sizes[size], "eda", settings={"rows": "all", "outputs": 4}, seed=0)
-        return rows.digest()
+    def added(size: str) -> tw.Corpus:
+        return tw.augment(sizes[size], "eda", settings={"rows": "all", "outputs": 4}, seed=0)
 
     if not workers:
-        return timed(added)
+        return timed(added, tw.Corpus.digest)
     start = time.perf_counter()
     with connected("ray", workers=workers) as cluster, executing_on(RayTasks(cluster)):
         started = time.perf_counter() - start
-        return {**timed(added), "cluster_seconds": started}
+        return {**timed(added, tw.Corpus.digest), "cluster_seconds": started}
 
 
 PLAN = """title = "Ray"
@@ -149,22 +147,25 @@ corpus = "{path}"
 def study(work: Path, workers: int) -> dict[str, Any]:
     """Cells of `linear` over a corpus: four of them, and sixteen."""
 
-    def run(size: str) -> str:
+    def run(size: str) -> Path:
         place = work / f"study-{size}-{workers}"
         if size == "first":
-            return ""  # each study is a process of its own
+            return place  # each study is a process of its own
         seeds = range(2 if size == "small" else 8)
         plan = work / f"{size}-{workers}.toml"
         plan.write_text(PLAN.format(seeds=", ".join(map(str, seeds)), path=common.data_folder() / STUDIED))
         on = ["--on", "ray", "--workers", str(workers), "--threads", "1"] if workers else ["--threads", "1"]
         command = [sys.executable, "-m", "tailwright", "study", str(plan), "--out", str(place), *on]
         subprocess.run([*command, "--quiet"], check=True, stdout=subprocess.DEVNULL, env=one_thread())
+        return place
+
+    def digest_of_all(place: Path) -> str:
         digest = hashlib.sha256()
         for outcome in sorted(outcomes_of(place), key=lambda outcome: outcome.cell.title):
             digest.update(outcome.top.tobytes())
         return digest.hexdigest()
 
-    return timed(run)
+    return timed(run, digest_of_all)
 
 
 def killed_worker(work: Path) -> None:
