@@ -89,3 +89,8 @@ class Mentions:
 def no_mentions(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Where no label stands in a text."""
     return np.zeros((len(rows), MENTION_FEATURES), dtype=np.float32)
+
+
+def mentions_from(mentions_of: MentionsOf, start: int, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mentions of texts that are numbered from `start` on."""
+    return mentions_of(rows + start, labels)

@@ -27,7 +27,7 @@ from tailwright.models.fusion.combination import (
     plain_combination,
 )
 from tailwright.models.fusion.learning import JudgedRows, learnt_combination, unseen_log_odds
-from tailwright.models.fusion.mentions import Mentions, MentionsOf
+from tailwright.models.fusion.mentions import Mentions, mentions_from
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
 from tailwright.models.fusion.pieces import FINISHED, KIND, FusionToFit, fitted_elsewhere, stages_of
 from tailwright.models.fusion.ranking import best_of, filled
@@ -282,7 +282,7 @@ class Fusion(Model):
                 group = slice(start, start + ROWS_A_GROUP)
                 best = [TopK(top.ids[group, :named], top.scores[group, :named]) for top in tops]
                 candidates = candidates_of(
-                    best, self._log_odds, self.counts, partial(_further, mentions_of, start)
+                    best, self._log_odds, self.counts, partial(mentions_from, mentions_of, start)
                 )
                 top = best_of(candidates, self.combination.log_odds(candidates.features), k)
                 ids[group], scores[group] = top.ids, top.scores
@@ -394,8 +394,3 @@ def fusion_of(name: str) -> type[Model]:
             "Settings": settings_of(name),
         },
     )
-
-
-def _further(mentions_of: MentionsOf, start: int, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mentions of texts that are numbered from `start` on."""
-    return mentions_of(rows + start, labels)
