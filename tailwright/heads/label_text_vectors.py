@@ -8,7 +8,7 @@ graph, a label has the components
 where text and graph are layers a (W GELU(x) / s + b) + c x with two numbers a and c. Their attention
 (`label_components`) gives the vector. Free vectors come later: they start at z E, beside a copy of the
 attention over the first two. Only the labels that a batch asks for are put together, from the sums z E of
-those and of their neighbours: G (Z E) takes a tenth of the time of (G Z) E, whose rows have many words.
+those and of their neighbours: G (Z E) adds up far fewer vectors than (G Z) E, whose rows have many words.
 """
 
 from __future__ import annotations

@@ -85,9 +85,12 @@ def number_locally(columns: np.ndarray, local: np.ndarray) -> tuple[np.ndarray, 
 
     `local` is scratch space of the full width, all -1 before and after.
     """
-    used = np.zeros(len(local), dtype=np.bool_)  # marks, as sorting the columns takes ten times as long
-    used[columns] = True
-    distinct = np.flatnonzero(used).astype(columns.dtype)
+    if len(columns) * FEW < len(local):
+        distinct: np.ndarray = np.unique(columns)
+    else:  # marks, as sorting many columns takes ten times as long
+        used = np.zeros(len(local), dtype=np.bool_)
+        used[columns] = True
+        distinct = np.flatnonzero(used).astype(columns.dtype)
     local[distinct] = np.arange(len(distinct), dtype=np.int32)
     renumbered: np.ndarray = local[columns]
     local[distinct] = -1

@@ -30,14 +30,15 @@ def test_rows_are_gathered_in_any_order_and_twice(matrix, data):
     np.testing.assert_array_equal(taken.toarray(), matrix.toarray()[rows])
 
 
-@given(st.lists(st.integers(0, 20), max_size=30))
-def test_local_numbers_are_those_of_numpy_unique(columns):
+@given(st.lists(st.integers(0, 20), max_size=30), st.sampled_from([21, 5000]))
+def test_local_numbers_are_those_of_numpy_unique(columns, width):
     columns = np.array(columns, dtype=np.int32)
-    scratch = np.full(21, -1, dtype=np.int32)
+    scratch = np.full(width, -1, dtype=np.int32)
     distinct, local = number_locally(columns, scratch)
     expected, places = np.unique(columns, return_inverse=True)
     np.testing.assert_array_equal(distinct, expected)
     np.testing.assert_array_equal(local, places)
+    assert distinct.dtype == columns.dtype
     assert (scratch == -1).all()
 
 
