@@ -10,6 +10,7 @@ import typer
 
 import tailwright as tw
 from tailwright.cli.hints import predicted
+from tailwright.cli.on_cluster import check_on
 from tailwright.cli.options import On, OnWorkers, Seed, TailOption, command, tail_of
 from tailwright.cli.output import Output
 from tailwright.cli.reading import Reading
@@ -62,7 +63,7 @@ def evaluate(
 
     if propensity not in PROPENSITY_PRESETS:
         raise InputError(unknown("propensity", propensity, list(PROPENSITY_PRESETS)))
-    refuse_without_cluster(on, workers)
+    check_on(on, workers)
     *folders, path = arguments
     if not folders:
         raise InputError(f"found {path} alone", expected="a run folder and a corpus: RUN... PATH")
@@ -91,16 +92,6 @@ def evaluate(
     elif words:
         out.next(*predicted(folders[0], splits[split].texts))
     out.result(**named(folders), path=str(path), split=split, tail=wanted, metrics=metrics)
-
-
-def refuse_without_cluster(on: str | None, workers: int | None) -> None:
-    """An InputError if workers are asked for and no cluster, or one at no address."""
-    if on is not None:
-        from tailwright.cluster.connection import check_address
-
-        check_address(on)
-    elif workers is not None:
-        raise InputError("--workers without a cluster", expected="--on ray, or --on ray://HOST:PORT")
 
 
 def loaded(folders: Sequence[Path]) -> Run | Ensemble:

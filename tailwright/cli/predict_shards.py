@@ -60,9 +60,7 @@ class OnCluster:
             }
             for option, value in given.items():
                 if value is not None:
-                    raise InputError(
-                        f"{option} without a cluster", expected="--on ray, or --on ray://HOST:PORT"
-                    )
+                    raise InputError(f"{option} without --on", expected="--on ray, or --on ray://HOST:PORT")
             return
         from tailwright.cluster.connection import check_address
 

@@ -18,6 +18,7 @@ from tailwright.cli.config import Asked, read_config
 from tailwright.cli.failures import going_on
 from tailwright.cli.hints import predicted
 from tailwright.cli.log_to import LogTo, callbacks_of
+from tailwright.cli.on_cluster import check_on
 from tailwright.cli.options import (
     LARGEST_SEED,
     CorpusPath,
@@ -118,7 +119,8 @@ def train(
     leads = started_team().leads
     if not leads:
         out = Output(out.as_json, quiet=True)
-    check_on(on, workers, continue_from)
+    check_on(on, workers)
+    check_alone(on, continue_from)
     if continue_from is not None:
         given: dict[str, Any] = {
             "--model": model,
@@ -192,18 +194,11 @@ def train(
     report(out, out_folder, run, corpus, len(corpus.train), time.perf_counter() - start)
 
 
-def check_on(on: str | None, workers: int | None, continue_from: Path | None) -> None:
-    """InputError for `--on` with what it does not go with, and for what goes with it alone."""
-    if on is None:
-        if workers is not None:
-            raise InputError("--workers without --on", expected="--on ray, or --on ray://HOST:PORT")
-        return
-    from tailwright.cluster.connection import check_address
-
-    check_address(on)
-    if started_team().size > 1:
+def check_alone(on: str | None, continue_from: Path | None) -> None:
+    """InputError for `--on` with what it does not go with."""
+    if on is not None and started_team().size > 1:
         raise InputError("--on under torchrun", expected="one of them")
-    if continue_from is not None:
+    if on is not None and continue_from is not None:
         raise InputError("--continue and --on", expected="one of them")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-MB = 1024 * 1024
+from tailwright.training.memory import MB
 
 log = logging.getLogger(__name__)
 

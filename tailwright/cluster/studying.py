@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailwright.cluster.connection import Cluster
-from tailwright.cluster.tasks import MB, RETRIES
+from tailwright.cluster.tasks import RETRIES
 from tailwright.errors import InputError
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
@@ -26,6 +26,7 @@ from tailwright.study.run.exam import exam_of
 from tailwright.study.run.outcomes import is_finished
 from tailwright.study.run.trial import rows_of
 from tailwright.study.run.worker import Ended, environment_of, failed, reason_of, start_worker
+from tailwright.training.memory import MB
 
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_TO_STOP = 10.0

@@ -12,12 +12,12 @@ from tailwright.cluster.halves import ADVICE, AskedPiece, Pieces, WorkerMemoryEr
 from tailwright.cluster.room import say_if_none_fits
 from tailwright.errors import TailwrightError
 from tailwright.training.executor import Held
+from tailwright.training.memory import MB
 
 S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
 
-MB = 1024 * 1024
 RETRIES = 3  # of a task whose worker or node is gone
 WAITING_A_WORKER = 1  # tasks that wait behind those that run: enough to keep a worker busy
 

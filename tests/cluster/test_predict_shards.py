@@ -98,10 +98,10 @@ def test_a_worker_that_is_killed_loses_only_the_shard_under_way(cluster, two_run
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--workers", "2"], "--workers without a cluster, expected --on ray, or --on ray://HOST:PORT"),
-        (["--resume"], "--resume without a cluster"),
-        (["--format", "jsonl"], "--format without a cluster"),
-        (["--shard-rows", "9"], "--shard-rows without a cluster"),
+        (["--workers", "2"], "--workers without --on, expected --on ray, or --on ray://HOST:PORT"),
+        (["--resume"], "--resume without --on"),
+        (["--format", "jsonl"], "--format without --on"),
+        (["--shard-rows", "9"], "--shard-rows without --on"),
         (["--on", "spark"], "--on 'spark', expected ray, for this machine, or ray://HOST:PORT"),
         (["--on", "ray"], "--on without rows, expected --input with a file or a folder"),
         (["--on", "ray", "--input", "ROWS"], "--on without a place for shards, expected --out FOLDER"),

@@ -46,4 +46,4 @@ def test_the_command_prints_the_same_numbers(cluster, two_runs, tmp_path, capsys
 
 def test_workers_without_a_cluster_are_one_line(two_runs, tmp_path, capsys):
     assert command(["evaluate", str(two_runs / "run"), str(tmp_path), "--workers", "2"]) == 2
-    assert "--workers without a cluster, expected --on ray" in capsys.readouterr().err
+    assert "--workers without --on, expected --on ray" in capsys.readouterr().err
