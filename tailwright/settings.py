@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import math
 import numbers
+import sys
 import types
 import typing
 from collections import Counter
@@ -28,6 +29,7 @@ from tailwright.registry import unknown
 _NAME_OF_TYPE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 LARGEST = 2**31 - 1  # of any number, above or below 0: kernels count in 32 bits
+SMALLEST = sys.float_info.min  # of any that is not 0: smaller ones, denormal, count as 0 while torch works
 
 AnySettings = TypeVar("AnySettings")
 
@@ -46,8 +48,8 @@ class Bounds:
     below: float | None = None
 
     def __contains__(self, value: float) -> bool:
-        """NaN and infinity are outside of every bound."""
-        return abs(value) <= LARGEST and self.allow(value)
+        """NaN, infinity and denormal numbers are outside of every bound."""
+        return (value == 0 or SMALLEST <= abs(value) <= LARGEST) and self.allow(value)
 
     def allow(self, value: float) -> bool:
         """Whether the value is between the bounds that are given."""
@@ -108,9 +110,12 @@ def _check_field(field: dataclasses.Field[Any], value: Any, hint: Any) -> None:
         is_number = isinstance(one, numbers.Real) and not isinstance(one, bool)
         if is_number and one not in bounds:
             shown = quoted(list(value) if isinstance(value, tuple) else value)
-            beyond = bounds.allow(one) and LARGEST < abs(one) < math.inf
-            largest = f" and at most {LARGEST:,} in size" if beyond else ""
-            raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}{largest}, got {shown}")
+            size = ""
+            if bounds.allow(one) and LARGEST < abs(one) < math.inf:
+                size = f" and at most {LARGEST:,} in size"
+            elif bounds.allow(one) and abs(one) < SMALLEST:
+                size = f" and at least {SMALLEST:.3g} in size"
+            raise ValueError(f"{field.name} must be {_takes(field, hint) or bounds}{size}, got {shown}")
 
 
 def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:

@@ -25,7 +25,7 @@ from tailwright.runs.facts import TailAdvice
 from tailwright.runs.held_out import held_out_rows, learnt_from_held_out
 from tailwright.runs.probability import Calibration, calibrated, probabilities_of
 from tailwright.runs.tail import depth_for, reordered, tail_weights
-from tailwright.runs.trade import MOST_LOST, TRIED, trade, trade_of
+from tailwright.runs.trade import MOST_LOST, TRIED, expected_loss, trade, trade_of, worth
 
 COUNTS = np.array([60, 40, 20, 5, 1, 0])
 ROWS = 100
@@ -186,20 +186,27 @@ def test_the_recommended_tail_gains_most_for_at_most_a_point():
     before, best = found.metrics[0.0], found.metrics[found.advice.tail]
     assert found.advice.tail > 0
 
-    def error(tail: float) -> float:
-        """The standard error of what is lost."""
-        order = reordered(top, probabilities, weights, tail, labels).ids[:, 0]
-        right = [data.targets[np.arange(rows), ids] for ids in (top.ids[:, 0], order)]
-        return 100 * float(np.std(right[0] - right[1])) / rows**0.5
-
     for tail in TRIED:
-        allowed = before["P@1"] - found.metrics[tail]["P@1"] + error(tail) <= MOST_LOST
-        assert allowed or tail != found.advice.tail
-        assert not allowed or found.metrics[tail]["PSP@5"] <= best["PSP@5"]
+        loss = before["P@1"] - found.metrics[tail]["P@1"]
+        # These probabilities hold, and 2,000 rows lose nearly what they foresee.
+        assert loss <= MOST_LOST + 0.3 or tail != found.advice.tail
+        assert loss >= MOST_LOST - 0.3 or worth(found.metrics[tail]) <= worth(best)
     assert found.advice.p1 == pytest.approx(best["P@1"] - before["P@1"])
     assert found.advice.psp5 == pytest.approx(best["PSP@5"] - before["PSP@5"])
     assert found.metrics[1.0]["PSP@1"] > before["PSP@1"]  # these probabilities hold
     assert list(found.shown()) == sorted({0, 0.1, 0.25, 0.5, 0.75, 1, found.advice.tail})
+
+
+def test_many_rows_decide_by_what_they_lost_and_few_by_what_was_foreseen():
+    """Two points are lost on one row of fifty, and half a point was foreseen."""
+    lost, foreseen = np.zeros(50), np.zeros(50)
+    lost[0], foreseen[:5] = 1, 0.05
+    few, many = (expected_loss(np.tile(lost, times), np.tile(foreseen, times), 0.1) for times in (1, 1000))
+    assert few == pytest.approx(0.5, abs=0.4)
+    assert many == pytest.approx(2, abs=0.05)
+    # Probabilities that are far off are not believed.
+    assert expected_loss(lost, foreseen, 10.0) == pytest.approx(2, abs=0.01)
+    assert expected_loss(np.zeros(50), np.zeros(50), 0.1) == 0
 
 
 def test_a_trade_is_what_evaluate_gives_at_each_tail():

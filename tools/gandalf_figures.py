@@ -32,12 +32,13 @@ from tailwright.labels.annotations import soft_annotations
 from tailwright.labels.shared import graph_of_originals
 from tailwright.runs.run import load
 from tailwright.streams import stream
-from tailwright.study.compare.sheets import Sheet, Shown, markdown
+from tailwright.study.compare.sheets import Sheet
 from tailwright.study.plan.cells import BASELINE
 from tailwright.study.quality.similarity import RANDOM, similarities
 from tailwright.study.run.exam import Exam, exam_of
 from tailwright.study.run.outcomes import Outcome, outcomes_of
 from tailwright.study.run.trial import rows_of
+from tools.plain_sheets import plain_sheet, print_sheets
 
 COLUMNS = (BASELINE, "labelmix", "gandalf")  # of table 4
 SHOWN = 5  # labels of a text, in table 4
@@ -59,7 +60,7 @@ def similarity_sheet(outcomes: Sequence[Outcome], corpus: Corpus, seed: int) -> 
             rows.append([outcome.cell.augmentation, kind, *(f"{x:.2f}" for x in (low, median, high))])
             rows[-1].append(f"{nearer:.0f}")
     columns = ["trained with", "text", "10 %", "median", "90 %", "nearer than 95 % of random documents, in %"]
-    return _sheet("Figure 2: cosine of a training text with other texts", columns, rows)
+    return plain_sheet("Figure 2: cosine of a training text with other texts", columns, rows)
 
 
 def curve_sheet(outcomes: Sequence[Outcome]) -> Sheet:
@@ -71,7 +72,7 @@ def curve_sheet(outcomes: Sequence[Outcome]) -> Sheet:
             values = (f"{train:.1f}", f"{test:.1f}", f"{train - test:.1f}")
             rows.append([outcome.cell.augmentation, str(number), *values])
     columns = ["trained with", "epoch", "P@1, training rows", "P@1, test rows", "apart"]
-    return _sheet("Figure 4: training and test rows, epoch by epoch", columns, rows, words=1)
+    return plain_sheet("Figure 4: training and test rows, epoch by epoch", columns, rows, words=1)
 
 
 def _watched(outcome: Outcome) -> list[Mapping[str, float]]:
@@ -107,7 +108,7 @@ def companion_sheet(corpus: Corpus, seed: int) -> Sheet:
         f"of labels drawn at random {by_chance:.0f} %."
     )
     columns = ["label", "companion", "words in common", "soft target"]
-    return _sheet("Figure 5: labels and their companions", columns, rows, words=3, notes=[note])
+    return plain_sheet("Figure 5: labels and their companions", columns, rows, words=3, notes=[note])
 
 
 def _words(corpus: Corpus, label: int) -> set[str]:
@@ -151,7 +152,7 @@ def prediction_sheet(
     notes = [f"{WRONG.strip()} marks a label that the text does not have."]
     for name, of_model in right.items():
         notes.append(f"{name}: {_balance(of_model)}")
-    return _sheet("Table 4: first five labels", ["text", "model", *COLUMNS], lines, words=5, notes=notes)
+    return plain_sheet("Table 4: first five labels", ["text", "model", *COLUMNS], lines, words=5, notes=notes)
 
 
 def _first(outcome: Outcome, exam: Exam) -> np.ndarray:
@@ -187,17 +188,6 @@ def _balance(right: Mapping[str, np.ndarray]) -> str:
         for column, change in changes.items()
     ]
     return "; ".join(said) + "."
-
-
-def _sheet(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    words: int = 2,
-    notes: Sequence[str] = (),
-) -> Sheet:
-    return Sheet(title, columns, [[[Shown(cell) for cell in row] for row in rows]], notes, words)
 
 
 def sheets_of(
@@ -247,17 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TailwrightError as error:
         print(f"gandalf_figures: {error}", file=sys.stderr)
         return error.exit_code
-    out.text(markdown(f"{asked.model} on {asked.dataset}", sheets))
-    out.result(
-        **{
-            sheet.title.split(":")[0]: {
-                "columns": sheet.columns,
-                "rows": [[cell.text for cell in row] for group in sheet.groups for row in group],
-                "notes": sheet.notes,
-            }
-            for sheet in sheets
-        }
-    )
+    print_sheets(out, f"{asked.model} on {asked.dataset}", sheets)
     return 0
 
 

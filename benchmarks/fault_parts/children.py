@@ -70,14 +70,16 @@ class Command:
 
     def wait_for(self, seconds: float) -> Ended | None:
         """How it ended within that time; None if it had to be killed."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return self.wait()
-            time.sleep(0.002)
-        self.kill()
-        self.wait()
-        return None
+        end, over = time.monotonic() + seconds, False
+        try:
+            while not over and time.monotonic() < end:
+                time.sleep(0.002)
+                over = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        finally:  # nothing is left behind when the benchmark itself is stopped
+            if not over:
+                self.kill()
+            ended = self.wait()
+        return ended if over else None
 
 
 def warm(words: Sequence[str]) -> None:

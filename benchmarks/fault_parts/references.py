@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fault_parts.children import Command, warm
 from fault_parts.jobs import Job
+from tailwright.code_version import code_version
 from tailwright.store.whole_file import write_whole
 
 LONGEST = 600.0  # seconds, after which a command counts as one that does not end: a busy machine is slow
@@ -25,10 +26,10 @@ class Reference:
 
 
 def reference(job: Job, place: Path) -> Reference:
-    """Kept in a file, so that all parts and processes compare with the same."""
-    kept = place / "references" / f"{job.name.replace(' ', '-')}.json"
-    kept.parent.mkdir(exist_ok=True)
-    _warm(job, place)
+    """Kept in a file, so that all parts and processes compare with the same; other code makes its own."""
+    kept = place / "references" / _code() / f"{job.name.replace(' ', '-')}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    _warm(job, kept.parent, place)
     if kept.exists():
         return Reference(**json.loads(kept.read_text()))
     out = Path(tempfile.mkdtemp(dir=kept.parent))
@@ -44,6 +45,11 @@ def reference(job: Job, place: Path) -> Reference:
 
 
 @cache
-def _warm(job: Job, place: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=place / "references") as out:
+def _code() -> str:
+    return code_version(["tailwright", "tailwright.cli", "tailwright.study.run.worker"])[:12]
+
+
+@cache
+def _warm(job: Job, folder: Path, place: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder) as out:
         warm(job.words_for(place, Path(out)))

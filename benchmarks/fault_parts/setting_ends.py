@@ -21,13 +21,14 @@ from fault_parts.places import names_at, set_words, small_settings
 from tailwright.augmentation import augmenters
 from tailwright.errors import InputError
 from tailwright.models import models
-from tailwright.settings import LARGEST, Bounds, settings_from
+from tailwright.settings import LARGEST, SMALLEST, Bounds, settings_from
 from tailwright.streams import stream
 
 LONGEST = 3.0  # seconds that an accepted value is worked with
 MEMORY = 6 << 30  # bytes of address space: a size that needs more is refused, or says memory
 ANY = (math.nan, math.inf, -math.inf, LARGEST + 1, -LARGEST - 1, 10**400, "nan", "", "x" * 1000, None, [], {})
 MIXING = ("twin", "xml-cnn", "la-roberta")  # the first that has the door trains with a mix
+DENORMAL = math.nextafter(0.0, 1.0)
 TEXTS = ("", "x", "none", "/", "true", "false")
 _DIVERGES = "a lower learning rate may help"  # what a training ends with when its loss is no number
 
@@ -148,7 +149,7 @@ def _ends(field: dataclasses.Field[Any]) -> tuple[Any, ...]:
     high = LARGEST if bounds.most is None else bounds.most
     ends = [low, low - 1, high, high + 1]
     if bounds.above is not None:
-        ends[:2] = bounds.above, math.nextafter(bounds.above, math.inf)
+        ends[:2] = bounds.above, max(math.nextafter(bounds.above, math.inf), SMALLEST), DENORMAL
     if bounds.below is not None:
-        ends[2:] = bounds.below, math.nextafter(bounds.below, -math.inf)
+        ends[-2:] = bounds.below, math.nextafter(bounds.below, -math.inf)
     return tuple(ends)

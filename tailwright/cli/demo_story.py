@@ -94,9 +94,7 @@ class Dial:
         if self.advice is None:
             said = "Too few rows were held out in training to recommend a tail"
         elif not self.advice.tail:
-            said = (
-                "Training recommends no tail: none gained PSP@5 on held-out rows for at most a point of P@1"
-            )
+            said = "Training recommends no tail: none gained more than it cost on held-out rows"
         else:
             changes = self._changes(self.advice.tail)
             said = f"Training recommends --tail {self.advice.tail:g}: against 0, it changes {changes}"

@@ -39,9 +39,9 @@ def tail(
 ) -> None:
     """What `--tail X` of predict gives and costs, on rows that the run has not learnt from.
 
-    The recommended X gains the most PSP@5 for at most one point of P@1, one standard error included, so that
-    few rows recommend little. A setting is best chosen on held-out rows (valid); test rows then show what it
-    gives. `train` does the former where it has such rows.
+    The recommended X has the most P@1 + (PSP@1 + PSP@5) / 2 and costs at most one point of P@1; the fewer the
+    rows, the more this loss is judged by probabilities instead. A setting is best chosen on held-out rows
+    (valid); test rows then show what it gives. `train` does the former where it has such rows.
 
     Example: `tailwright tail run/ data/ --plot trade.svg`
     """

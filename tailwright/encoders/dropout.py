@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from tailwright.kernels.dropped_relu import dropped_relu, dropped_relu_gradient
 
 LEVELS = 1 << 16
 
@@ -46,6 +49,33 @@ class Dropout(nn.Dropout):
         if not self.training or self.p == 0:
             return input
         return input * kept_cells(current_stream(), tuple(input.shape), self.p).to(input.device)
+
+    def of_relu(self, input: torch.Tensor) -> torch.Tensor:
+        """The same of relu(input), to the bit; on a CPU in one pass over it."""
+        keeps = round((1 - self.p) * LEVELS) > 0  # a rate next to 1 drops all
+        if not (self.training and self.p and keeps) or input.device.type != "cpu":
+            return self(functional.relu(input))
+        drawn = _drawn(current_stream(), input.numel())
+        result: torch.Tensor = _DroppedRelu.apply(input, drawn, 1 - self.p)  # type: ignore[no-untyped-call]
+        return result
+
+
+class _DroppedRelu(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: torch.Tensor, drawn: np.ndarray, kept: float) -> torch.Tensor:
+        out = torch.empty(x.shape)
+        context.factor = float(torch.ones(()) / kept)  # rounded as the mask of the other layers is
+        cells = x.detach().contiguous().view(-1).numpy()
+        dropped_relu(cells, drawn, round(kept * LEVELS), context.factor, out.view(-1).numpy())
+        context.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        (out,) = context.saved_tensors
+        gradient, of_x = gradients[0].contiguous().view(-1).numpy(), torch.empty(out.shape)
+        dropped_relu_gradient(out.view(-1).numpy(), gradient, context.factor, of_x.view(-1).numpy())
+        return of_x, None, None
 
 
 def kept_cells(random: np.random.Generator, shape: tuple[int, ...], drop: float) -> torch.Tensor:
@@ -91,6 +121,10 @@ class _QuickMasks(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def _chosen(random: np.random.Generator, shape: tuple[int, ...], probability: float) -> torch.Tensor:
     """Of that shape, bool: True with that probability."""
-    cells = math.prod(shape)
-    drawn = random.bit_generator.random_raw(-(-cells // 4)).view(np.uint16)[:cells]
-    return torch.from_numpy(drawn < round(probability * LEVELS)).view(shape)
+    return torch.from_numpy(_drawn(random, math.prod(shape)) < round(probability * LEVELS)).view(shape)
+
+
+def _drawn(random: np.random.Generator, cells: int) -> np.ndarray:
+    """(cells,) uint16."""
+    drawn: np.ndarray = random.bit_generator.random_raw(-(-cells // 4)).view(np.uint16)[:cells]
+    return drawn

@@ -44,15 +44,23 @@ class SpectralLinear(nn.Module):
         right = functional.normalize(torch.from_numpy(drawn), dim=0)
         self.register_buffer("vectors", torch.stack([right, right]))  # of the identity: s is 1 from the start
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(rows, width)."""
+    def forward(self, x: torch.Tensor, factor: torch.Tensor | None = None) -> torch.Tensor:
+        """(rows, width), times a `factor` (1,) or (width,).
+
+        The factor is multiplied with W and b, which are smaller than what they give.
+        """
+        if self.training:
+            with torch.no_grad():
+                self.vectors[0] = functional.normalize(self.weight @ self.vectors[1], dim=0)
+                self.vectors[1] = functional.normalize(self.weight.T @ self.vectors[0], dim=0)
+        weight: torch.Tensor = self.normalised()
+        bias: torch.Tensor = self.bias
+        if factor is not None:
+            weight, bias = factor[:, None] * weight, factor * bias
         if not self.training:
             # In two steps: from 300 columns on, `linear` rounds otherwise.
-            return x @ self.normalised().T + self.bias
-        with torch.no_grad():
-            self.vectors[0] = functional.normalize(self.weight @ self.vectors[1], dim=0)
-            self.vectors[1] = functional.normalize(self.weight.T @ self.vectors[0], dim=0)
-        return functional.linear(x, self.normalised(), self.bias)
+            return x @ weight.T + bias
+        return functional.linear(x, weight, bias)
 
     def normalised(self) -> torch.Tensor:
         """(width, width): W / s."""
@@ -133,8 +141,8 @@ class GatedResidual(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(rows, width)."""
-        branch: torch.Tensor = self.linear(self.dropout(functional.relu(x)))
-        return torch.sigmoid(self.branch_gate) * branch + torch.sigmoid(self.skip_gate) * x
+        branch: torch.Tensor = self.linear(self.dropout.of_relu(x), torch.sigmoid(self.branch_gate))
+        return branch.addcmul_(x, torch.sigmoid(self.skip_gate))
 
 
 class ScaledResidual(nn.Module):
@@ -147,5 +155,5 @@ class ScaledResidual(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(rows, width)."""
-        branch: torch.Tensor = self.linear(self.dropout(functional.relu(x)))
-        return x + self.scale * branch
+        branch: torch.Tensor = self.linear(self.dropout.of_relu(x), self.scale)
+        return branch.add_(x)

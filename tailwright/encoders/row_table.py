@@ -41,7 +41,7 @@ class RowTable(nn.Module):
 
     def forward(self, ids: np.ndarray) -> torch.Tensor:
         """(len(ids), width): the rows at the distinct `ids`; in training, a leaf that collects a gradient."""
-        leaf = torch.from_numpy(self.array[ids])
+        leaf = torch.from_numpy(self.array.take(ids, axis=0))
         if not self.training or self.frozen or not torch.is_grad_enabled():
             return leaf
         self._asked.append((ids, leaf.requires_grad_()))

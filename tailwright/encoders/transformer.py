@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -40,8 +41,10 @@ Kind = Literal["tokens", "first", "first-of-five"]
 
 LAYERS_OF = {"first": 1, "first-of-five": 5}
 UNLIMITED = 1 << 20  # tokens of an encoder whose positions have no end
-# What a configuration says beside the architecture: code to be run, and where and by what it was written.
+# What a configuration says beside the architecture: code to be run, where and by what it was written, and how
+# much of a text a layer reads at a time, of which every text would have to be a multiple.
 _NOT_KEPT = {
+    "chunk_size_feed_forward",
     "auto_map",
     "attn_implementation",
     "_attn_implementation",
@@ -154,6 +157,12 @@ class TransformerEncoder(nn.Module):
         with torch_draws_from(current_stream(), self.device):
             return self._encoded(ids, mask, mixing)
 
+    @torch.no_grad()
+    def read_a_text(self) -> None:
+        """Read a short text: an encoder that cannot, raises what is wrong with it."""
+        tokens = self.tokenizer.rows(["a text"], self.max_tokens)
+        self(tokens.batch(np.zeros(1, dtype=np.int64)))
+
     def _computing_again(self) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
         """The contexts of a layer: in `forward`, and when it is computed again for its gradient."""
         return nullcontext(), quick_masks(self.device)
@@ -192,6 +201,7 @@ class TransformerEncoder(nn.Module):
                 encoder = TransformerEncoder(
                     model, tokenizer, chosen["kind"], max_tokens=chosen["max_tokens"]
                 )
+                encoder.read_a_text()
             except Exception as error:  # of transformers a dozen kinds
                 reason = str(error).strip().partition("\n")[0] or type(error).__name__
                 raise DamagedFolderError(

@@ -7,7 +7,7 @@
 
 The attention looks at all components of a label at once:
 
-    logits = V flatten(U relu(dropout(H)) + c)      H: (components, width), the label's components
+    logits = V flatten(U dropout(relu(H)) + c)      H: (components, width), the label's components
     vector = sum of softmax(logits) * H
 
 with U (width, width) and V (components, components x width) under a spectral norm.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from tailwright.encoders.dropout import Dropout
 from tailwright.encoders.residual import SpectralMap
@@ -33,7 +32,7 @@ class GatedSum(nn.Module):
 
     def forward(self, free: torch.Tensor, text: torch.Tensor) -> torch.Tensor:
         """(labels, width) each."""
-        return torch.sigmoid(self.free_gate) * free + torch.sigmoid(self.text_gate) * text
+        return torch.addcmul(torch.sigmoid(self.text_gate) * text, free, torch.sigmoid(self.free_gate))
 
 
 class ComponentAttention(nn.Module):
@@ -57,7 +56,7 @@ class ComponentAttention(nn.Module):
         return self._weights(torch.stack(components, 1))
 
     def _weights(self, stacked: torch.Tensor) -> torch.Tensor:
-        hidden: torch.Tensor = functional.relu(self.dropout(stacked)).flatten(1)
+        hidden: torch.Tensor = self.dropout.of_relu(stacked).flatten(1)
         # V and U are multiplied first, once for all labels, instead of U with each component of each label.
         outer = self.outer.spectral_weight().view(self.components, self.components, self.width)
         both = (outer @ self.inner.spectral_weight()).flatten(1)  # (components, components x width)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numba import get_num_threads
 
-from tailwright.errors import MissingExtraError
+from tailwright.errors import MissingExtraError, NoNumberError
 from tailwright.evaluation.ranking import PADDING, TopK
 from tailwright.heads.shortlist_settings import SearchMethod
 from tailwright.kernels.ranking import keep_best, rank_kept
@@ -143,7 +143,7 @@ def exact_top_k(queries: np.ndarray, points: np.ndarray, k: int) -> TopK:
             products = queries[rows] @ points[start : start + POINTS_A_BLOCK].T
             keep_best(products, start, ids[rows], scores[rows], has_nan[rows])
     if has_nan.any():
-        raise ValueError(f"query {int(np.argmax(has_nan))} has a product that is NaN")
+        raise NoNumberError(f"query {int(np.argmax(has_nan))} has a product that is NaN")
     rank_kept(ids, scores, min(k, len(points)))
     return TopK(ids, scores)
 

@@ -9,7 +9,8 @@ MOST_MEAN, MOST_ROOT = 32_767, 65_535  # the largest numbers of int16 and uint16
 
 
 # The largest of many numbers is found several at a time if none is NaN; the loss has been checked for that.
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nnan", "nsz"})
+# With Python's own error for a division by zero, the weights are not changed several at a time.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nnan", "nsz"})
 def adam_rounded_rows(
     weight: np.ndarray,  # (rows, width) float32
     mean: np.ndarray,  # (rows, width) int16: the first moment, in units of its row

@@ -12,6 +12,7 @@ import numpy as np
 from numba import get_num_threads
 from scipy import sparse
 
+from tailwright.errors import NoNumberError
 from tailwright.kernels.clustering import Vectors, split_nodes
 from tailwright.labels.vectors import unit_rows
 from tailwright.streams import stream
@@ -70,7 +71,7 @@ def _check(vectors: sparse.sparray | np.ndarray, clusters: int, iterations: int,
     if vectors.ndim != 2:
         raise ValueError(f"vectors must have two dimensions, got {vectors.ndim}")
     if not np.isfinite(vectors.data if sparse.issparse(vectors) else vectors).all():
-        raise ValueError("vectors must be finite")
+        raise NoNumberError("vectors must be finite")  # those of a training that diverged are not
     if clusters < 1:
         raise ValueError(f"clusters must be >= 1, got {clusters}")
     if iterations < 1:

@@ -34,7 +34,7 @@ class TrainingData(_Facts):
 class TailAdvice(_Facts):
     """The `--tail` that gave the most on held-out rows, and what it gave there, in points of percent.
 
-    The most PSP@5 for at most a point of P@1, one standard error included.
+    The most PSP@1 and PSP@5 for at most a point of P@1 (`tailwright.runs.trade`).
     """
 
     tail: float = Field(ge=0, le=1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +29,7 @@ from tailwright import __version__
 from tailwright.data.corpus import LabelSpace, load_labels, save_labels
 from tailwright.data.dataset import arrow_strings
 from tailwright.data.relabelling import appended_labels, refuse_known
-from tailwright.errors import InputError
+from tailwright.errors import InputError, NoNumberError
 from tailwright.evaluation.ranking import TopK
 from tailwright.models import Model, models
 from tailwright.runs.facts import (
@@ -151,16 +151,25 @@ class Run:
         if wanted:
             return top_for_tail(self, texts, k, excluded, wanted, allowed)
         if allowed is not None:
-            return self._sound(self._top_among(arrow_strings(texts), k, excluded, allowed))
-        return self._sound(_ranked(self.model, texts, k, excluded))
+            return self._sound(lambda: self._top_among(arrow_strings(texts), k, excluded, allowed))
+        return self._sound(lambda: _ranked(self.model, texts, k, excluded))
 
-    def _sound(self, top: TopK) -> TopK:
-        """The ranking itself; InputError if its scores are no numbers: nothing can be said with them."""
+    def _sound(self, rank: Callable[[], TopK]) -> TopK:
+        """The ranking; InputError if its scores are no numbers: nothing can be said with them."""
+        try:
+            top = rank()
+        except NoNumberError as error:  # of a model that looks at its scores itself
+            if not self.source:  # a training that diverged just now: that line says what helps
+                raise
+            raise self._no_numbers() from error
         if np.isnan(top.scores).any() or (top.scores == np.inf).any():
-            problem = f"{self.name} gives scores that are no finite numbers"
-            expected = "a run that is not damaged, and was trained at a lower rate"
-            raise InputError(problem, expected=expected, path=self.source or None)
+            raise self._no_numbers()
         return top
+
+    def _no_numbers(self) -> InputError:
+        problem = f"{self.name} gives scores that are no finite numbers"
+        expected = "a run that is not damaged, and was trained at a lower rate"
+        return InputError(problem, expected=expected, path=self.source or None)
 
     def _top_among(
         self, texts: pa.LargeStringArray, k: int, excluded: sparse.csr_array | None, allowed: np.ndarray

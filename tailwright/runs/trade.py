@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from tailwright.data.dataset import Dataset
 from tailwright.evaluation import TopK
@@ -17,7 +19,8 @@ from tailwright.runs.tail import check_dial, depth_for, reordered, tail_weights
 
 SHOWN = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 TRIED = tuple(step / 20 for step in range(21))
-MOST_LOST = 1.0  # points of P@1 that a recommended tail may cost, one standard error included
+MOST_LOST = 1.0  # points of P@1 that a recommended tail may cost
+LEAST_OFF = 0.1  # how far probabilities are off at least, of labels that a tail puts first
 METRICS = ("P@1", "P@5", "PSP@1", "PSP@5")
 
 
@@ -44,28 +47,56 @@ def trade(run: Run | Ensemble, data: Dataset) -> Trade:
 def trade_of(top: TopK, probabilities: np.ndarray, data: Dataset, weights: np.ndarray) -> Trade:
     """The same for a ranking with its `probabilities`; `weights` (labels,) are inverse propensities."""
     width = 5 + int(np.diff(data.excluded.indptr).max(initial=0))
-    metrics, lost = {}, {}
     plain = row_parts(top, data.targets, weights, METRICS, data.excluded)
+    believed = TopK(top.ids, probabilities)
+    first = first_scores(believed, data.excluded)
+    off = max(LEAST_OFF, abs(float(np.mean(first - plain.achieved[:, 0]))))
+    metrics, lost = {}, {}
     for tail in sorted({*SHOWN, *TRIED}):
-        order = reordered(top, probabilities, weights, tail, width) if tail else top
+        order = reordered(believed, probabilities, weights, tail, width) if tail else believed
         parts = row_parts(order, data.targets, weights, METRICS, data.excluded)
+        observed = plain.achieved[:, 0] - parts.achieved[:, 0]
         metrics[tail] = parts.values()
-        lost[tail] = surely_lost(plain.achieved[:, 0] - parts.achieved[:, 0])
-    before = metrics[0.0]
-    # Of equal gains the smallest tail.
+        lost[tail] = expected_loss(observed, first - first_scores(order, data.excluded), off)
     allowed = [tail for tail in TRIED if lost[tail] <= MOST_LOST]
-    best = max(allowed, key=lambda tail: metrics[tail]["PSP@5"])
-    changes = {name: metrics[best][name] - before[name] for name in METRICS}
+    # Of equal ones the smallest.
+    best = max(allowed, key=lambda tail: worth(metrics[tail]))
+    changes = {name: metrics[best][name] - metrics[0.0][name] for name in METRICS}
     advice = TailAdvice(tail=best, rows=len(data), p1=changes["P@1"], psp5=changes["PSP@5"])
     return Trade(metrics, advice)
 
 
-def surely_lost(differences: np.ndarray) -> float:
-    """The mean of what each row loses plus its standard error, in points of percent.
+def worth(metrics: Mapping[str, float]) -> float:
+    """A point of P@1 is worth a point of PSP, so that nothing is paid for a gain that is smaller."""
+    return metrics["P@1"] + (metrics["PSP@1"] + metrics["PSP@5"]) / 2
 
-    Few rows say little: of 300, a tail that seems to cost nothing may well cost a point.
 
-    >>> round(surely_lost(np.array([1.0, 0.0, 0.0, 0.0])), 2)
-    46.65
+def expected_loss(observed: np.ndarray, foreseen: np.ndarray, off: float) -> float:
+    """Points of P@1 that other rows will lose, by what each row (rows,) lost and was to lose by probability.
+
+    Many rows speak for themselves. Few say little: of 300, a tail that seems to cost nothing may well cost a
+    point, and probabilities that hold know better. So each mean counts by how exact it is; `off` is how far
+    the probabilities of first labels are, where these change.
+
+    >>> round(expected_loss(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.04, 0.0, 0.0, 0.0]), 0.1), 2)
+    1.32
     """
-    return float(100 * (differences.mean() + differences.std() / len(differences) ** 0.5))
+    error = observed.std() / len(observed) ** 0.5
+    foreseen_error = off * np.mean(foreseen != 0)
+    share = foreseen_error**2 / max(foreseen_error**2 + error**2, np.finfo(np.float64).tiny)
+    return float(100 * (share * observed.mean() + (1 - share) * foreseen.mean()))
+
+
+def first_scores(top: TopK, excluded: sparse.csr_array) -> np.ndarray:
+    """(rows,): the score of each row's first label that is not excluded, 0 where there is none.
+
+    >>> top = TopK(np.array([[2, 0], [1, -1]]), np.array([[0.9, 0.5], [0.4, 0.0]]))
+    >>> first_scores(top, sparse.csr_array(np.array([[0, 0, 1], [0, 0, 0]]))).tolist()
+    [0.5, 0.4000000059604645]
+    """
+    rows = np.arange(len(top))
+    shown = top.ids >= 0
+    if excluded.nnz:
+        shown &= excluded[rows[:, None], np.maximum(top.ids, 0)].toarray() == 0
+    first = shown.argmax(axis=1)
+    return np.where(shown[rows, first], top.scores[rows, first], 0.0)

@@ -12,6 +12,7 @@ from torch import nn
 from tailwright.encoders.row_table import RowTable
 from tailwright.heads.sharded_dense import ShardedDenseHead
 from tailwright.heads.shards import LabelShard
+from tailwright.training.allocator import keep_freed_memory
 from tailwright.training.dense_adam import DenseAdam
 from tailwright.training.named_arrays import Arrays, rates_by_name
 from tailwright.training.network import Network
@@ -52,6 +53,7 @@ class ModuleNetwork(Network):
         return self._shards
 
     def begin(self, team: Team) -> None:
+        keep_freed_memory()
         if self.module.training:
             self.module.eval()
         shards = self.shards()

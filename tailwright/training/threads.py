@@ -1,6 +1,7 @@
 """How many threads a process uses: the variables that libraries read on import, and their own numbers.
 
-During a fit or a prediction NumPy's matrix products and torch use as many threads as the kernels.
+During a fit or a prediction NumPy's matrix products and torch use as many threads as the kernels, and torch
+takes denormal numbers for zero.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
+
+from tailwright.training.denormals import denormals_as_zero
 
 # Read by numba, OpenMP (torch), BLAS libraries, Arrow and tokenizers when they are first imported.
 THREAD_VARIABLES = (
@@ -26,7 +29,7 @@ def torch_threads(threads: int | None = None) -> Iterator[int]:
     import torch
 
     before = torch.get_num_threads()
-    with blas_threads(threads) as wanted:
+    with blas_threads(threads) as wanted, denormals_as_zero():
         torch.set_num_threads(wanted)
         try:
             yield wanted

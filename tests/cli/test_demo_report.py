@@ -127,7 +127,7 @@ def dial_of(figures: dict[float, tuple[float, float]], recommended: float | None
     ("recommended", "said"),
     [
         (None, "Too few rows were held out in training to recommend a tail; --tail 1 changes"),
-        (0.0, "Training recommends no tail: none gained PSP@5 on held-out rows for at most a point of P@1; "),
+        (0.0, "Training recommends no tail: none gained more than it cost on held-out rows; "),
         (
             0.5,
             "Training recommends --tail 0.5: against 0, it changes P@1 by +0.50 and PSP@5 by -1.00 points; "

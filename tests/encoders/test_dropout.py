@@ -20,6 +20,32 @@ def test_masks_are_drawn_from_the_stream_and_keep_the_mean():
     assert (kept_cells(stream(4, "drop"), (3, 3), 0.0) == 1).all()
 
 
+@pytest.mark.parametrize("drop", [0.0, 0.2, 0.5, 0.999, 0.999999])
+@pytest.mark.parametrize("shape", [(3, 5), (700, 129), (4, 2, 8)])
+def test_of_relu_is_dropout_of_relu_to_the_bit_and_so_is_its_gradient(drop, shape):
+    values = torch.from_numpy(stream(1, "values").standard_normal(shape, dtype="f"))
+    weights = torch.from_numpy(stream(2, "weights").standard_normal(shape, dtype="f"))
+    layer, found = Dropout(drop), []
+    for compute in (layer.of_relu, lambda x: layer(functional.relu(x))):
+        x, random = values.clone().requires_grad_(), stream(3, "drop")
+        with drawing_from(random):
+            out = compute(x)
+        (out * weights).sum().backward()
+        found.append((out.detach(), x.grad, random.random()))
+    assert torch.equal(found[0][0], found[1][0])
+    assert torch.equal(found[0][1], found[1][1])
+    assert found[0][2] == found[1][2]
+    assert torch.equal(layer.eval().of_relu(values), functional.relu(values))
+
+
+def test_of_relu_takes_views_and_gradients_that_are_not_contiguous():
+    layer = Dropout(0.5)
+    with drawing_from(stream(3, "drop")):
+        x = torch.ones(6, 4).T.requires_grad_()
+        layer.of_relu(x).T.mul(torch.ones(6, 4)).sum().backward()
+    assert set(x.grad.unique().tolist()) == {0.0, 2.0}
+
+
 def test_values_stay_as_they_are_in_evaluation_or_without_a_rate():
     values, random = torch.arange(6.0), stream(0, "drop")
     with drawing_from(random):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import zipfile
 
 import pyarrow as pa
@@ -39,6 +40,19 @@ def test_a_workbook_whose_sheet_cannot_be_decompressed_is_refused(tmp_path):
         )
     path.write_bytes(data[:place] + b"\xff" * 20 + data[place + 20 :])
     with pytest.raises(InputError, match=r"rows\.xlsx: no workbook \(Error -3 .*\), expected an \.xlsx file"):
+        tw.read(path)
+
+
+def test_a_database_whose_damage_sqlite_quotes_is_refused(tmp_path):
+    path = tmp_path / "rows.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE shop (text, labels)")
+        database.execute("INSERT INTO shop VALUES ('hat', 'hats')")
+    database.close()
+    path.write_bytes(path.read_bytes().replace(b"shop (text", b"shop \xedtext"))
+    with pytest.raises(
+        InputError, match=r"rows\.db: no readable database \(.* 0xed .*\), expected a SQLite file"
+    ):
         tw.read(path)
 
 

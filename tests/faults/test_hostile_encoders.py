@@ -30,11 +30,11 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refused)
 
 
-def load_with(encoder, place, change):
+def load_with(encoder, place, change, max_tokens=9):
     """What comes of loading a saved encoder whose configuration was changed."""
     with writing(place, kind="run", overwrite=True) as folder:
         inner = folder.sub("encoder")
-        inner.json("encoder.json", {"kind": "first", "max_tokens": 9})
+        inner.json("encoder.json", {"kind": "first", "max_tokens": max_tokens})
         inner.json("config.json", {**encoder._configuration(), **change})
         encoder.tokenizer.save(inner.sub("tokenizer"))
         save_weights(folder, "network", encoder)
@@ -68,6 +68,20 @@ def test_a_hostile_configuration_is_refused_in_one_line_offline(encoder, tmp_pat
     assert said in line
     assert line.startswith(f"{tmp_path / 'run' / 'encoder'}: no encoder (")
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("max_tokens", [1.5, True, 2, 9.5, "9", None])
+def test_an_encoder_that_cannot_read_a_text_is_refused(encoder, tmp_path, max_tokens):
+    with pytest.raises(DamagedFolderError, match=r"encoder: no encoder \("):
+        load_with(encoder, tmp_path / "run", {}, max_tokens)
+
+
+@pytest.mark.parametrize("chunk", [None, "x", 1.5, [], 4])
+def test_how_much_of_a_text_a_layer_reads_at_a_time_is_not_taken_from_a_configuration(
+    encoder, tmp_path, chunk
+):
+    loaded = load_with(encoder, tmp_path / "run", {"chunk_size_feed_forward": chunk})
+    assert loaded.model.config.chunk_size_feed_forward == 0
 
 
 def test_a_configuration_that_says_the_truth_is_loaded(encoder, tmp_path, no_network):

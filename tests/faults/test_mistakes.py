@@ -16,7 +16,7 @@ from tailwright.checks.corpora import tiny_corpus
 from tailwright.cli import run as command
 from tailwright.cli.failures import as_one_line
 from tailwright.cli.options import seconds_of
-from tailwright.errors import InputError
+from tailwright.errors import InputError, NoNumberError
 from tailwright.evaluation import metrics_at_k, top_k_of_scores
 from tailwright.runs import Ensemble
 
@@ -178,8 +178,12 @@ def test_scores_of_a_training_that_diverged_are_no_bug(place, capsys, monkeypatc
         return top_k_of_scores(np.full((len(texts), 11), np.nan, np.float32), k)
 
     monkeypatch.setattr("tailwright.models.popularity.Popularity.predict", diverged)
-    assert command(["predict", str(place / "run"), "apple", "-q"]) == 1
-    assert said(capsys) == "tailwright: row 0 has a score that is NaN; a lower learning rate may help"
+    assert command(["predict", str(place / "run"), "apple", "-q"]) == 2
+    line = f"tailwright: {place / 'run'}: popularity gives scores that are no finite numbers, expected a run"
+    assert said(capsys) == f"{line} that is not damaged, and was trained at a lower rate"
+    trained = tw.train(["red shoes", "wool hat"], [["shoes"], ["hats"]], model="popularity")
+    with pytest.raises(NoNumberError, match="row 0 has a score that is NaN; a lower learning rate may help"):
+        trained.predict("apple")
 
 
 def test_ctrl_c_says_where_the_work_is_and_how_to_go_on(place, capsys, monkeypatch):

@@ -66,6 +66,7 @@ class _Example(Settings):
     [
         ({"trees": 10**9}, "trees must be in [1, 1000], got 1000000000"),
         ({"rate": 1e10}, "rate must be > 0 and at most 2,147,483,647 in size, got 10000000000.0"),
+        ({"rate": 5e-324}, "rate must be > 0 and at least 2.23e-308 in size, got 5e-324"),
         ({"rate": "inf"}, "rate must be > 0, got inf"),
         (
             {"shift": -(10**10)},
@@ -88,6 +89,10 @@ def test_the_line_says_setting_bounds_and_value(values, line):
         (models, "linear+twin", {"hidden": 10**9}),
         (models, "linear+twin", {"candidates": 10**9}),
         (models, "twin", {"scale": 1e9}),
+        (models, "twin", {"pieces": 10**9}),
+        (models, "inceptionxml", {"max_length": 10**9}),
+        (models, "inceptionxml-lf", {"max_length": 10**9}),
+        (models, "twin", {"piece_weight": 1e9}),
         (models, "twin", {"rate": 1e9}),
         (augmenters, "eda", {"outputs": 10**9}),
         (augmenters, "eda", {"weight": 1e9}),

@@ -136,7 +136,8 @@ def test_the_best_of_the_parts_are_the_best_of_all(size, labels, k):
 
     for found in by_all(size, ranked):
         np.testing.assert_array_equal(found.ids, wanted.ids)
-        np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-6)
+        # A product of fewer columns is rounded otherwise on some processors: by a unit of its largest terms.
+        np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("start", ["fan-in", "xavier"])

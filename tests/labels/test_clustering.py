@@ -94,7 +94,10 @@ def test_the_input_stays_as_it_is():
         ({"clusters": 0}, "clusters must be >= 1, got 0"),
         ({"iterations": 0}, "iterations must be >= 1, got 0"),
         ({"tolerance": float("nan")}, "tolerance must be >= 0, got nan"),
-        ({"vectors": np.array([[np.inf], [0], [1]])}, "vectors must be finite"),
+        (
+            {"vectors": np.array([[np.inf], [0], [1]])},
+            "vectors must be finite; a lower learning rate may help",
+        ),
         ({"vectors": np.zeros(3)}, "vectors must have two dimensions, got 1"),
     ],
 )

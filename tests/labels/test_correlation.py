@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -124,9 +125,9 @@ def test_no_rows_no_labels_and_unsorted_pairs_are_fine(method):
 
 
 def test_a_walk_that_hardly_ever_starts_again_has_an_end():
-    """5e-324 times 2**64 is 0: the largest number by which a walk starts again was once -1."""
+    """2.2e-308 times 2**64 is below 1: the largest number by which a walk starts again was once -1."""
     targets = pairs_from_lists([[0, 1], [1, 2]], 3)
-    graph = correlation_graph(targets, steps=20, restart=5e-324)
+    graph = correlation_graph(targets, steps=20, restart=sys.float_info.min)
     assert graph.sum(axis=1).tolist() == [20, 20, 20]
 
 

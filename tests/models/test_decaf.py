@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from fault_parts.damage import Damage, do
 from stopped_fits import stopped_after
 
 import tailwright as tw
@@ -129,6 +130,15 @@ def test_a_folder_brings_it_back_for_as_many_labels(tmp_path):
     np.testing.assert_array_equal(mine.scores, theirs.scores)
     with pytest.raises(InputError):
         Decaf(settings).load(open_folder(tmp_path / "model", kind="model"), 12)
+
+
+def test_more_clusters_than_the_weights_can_have_are_refused_before_there_is_a_table(tmp_path):
+    model = fitted(tiny_corpus())
+    with writing(tmp_path / "model", kind="model") as folder:
+        model.save(folder)
+    do(Damage("learners.json", "many", b'{"clusters": [1000000000000]}'), tmp_path / "model")
+    with pytest.raises(InputError, match=r"learners\.json: clusters, expected a number for each learner"):
+        Decaf(QUICK).load(open_folder(tmp_path / "model", kind="model"), 11)
 
 
 def test_a_cluster_that_is_not_there_is_refused(tmp_path):

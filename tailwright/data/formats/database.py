@@ -34,7 +34,7 @@ def read_database(path: Path, options: ReadOptions) -> FileColumns:
                 blocks.append(
                     pa.table([pa.array(column, pa.large_string()) for column in columns], names=read)
                 )
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says may quote damaged bytes
         raise InputError(f"no readable database ({error})", expected="a SQLite file", path=path) from error
     if not blocks:
         raise InputError(f"no rows in {table}", expected="at least one row", path=path)

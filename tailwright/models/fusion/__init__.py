@@ -7,6 +7,9 @@ stands in the row's. Where rows are few, that is done in two folds, so that the 
 and knows parts that differ, and then the parts learn once more, from all rows. If the corpus has validation
 rows, those are used and nothing is held out.
 
+Rows are held out at random. The last fold may hold out the last rows of the file instead (`last_fold`): in a
+file in the order of time, rows that are to come have more new labels and fewer near copies than others.
+
 Where rows are few, a part may learn from every label's own text too, annotated with the label (Gandalf
 without soft annotations): `linear` does, which does not read these texts otherwise.
 
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, make_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from tailwright.errors import InputError
 from tailwright.models import ModelCard, models
@@ -47,6 +50,11 @@ class FusionSettings(Settings):
         "with so few rows, how often the parts learn without other rows, which are held out",
         least=1,
         most=10,
+    )
+    last_fold: Literal["random", "last"] = setting(
+        "random",
+        "with so few rows, what the last fold holds out: rows at random, or the last rows, for a file in the "
+        "order of time whose later rows bring new labels",
     )
     fewest: int = setting(50, "with fewer rows to learn from, all parts count alike", least=1)
     candidates: int = setting(25, "best labels that each part names for a text", least=1, most=10_000)

@@ -31,10 +31,9 @@ from tailwright.models.fusion.mentions import Mentions, mentions_from
 from tailwright.models.fusion.opinions import PartSays, fused_reasons
 from tailwright.models.fusion.pieces import FINISHED, KIND, FusionToFit, fitted_elsewhere, stages_of
 from tailwright.models.fusion.ranking import best_of, filled
-from tailwright.models.fusion.rows import labelled, letters_by_labels, made_of, mean_weights
+from tailwright.models.fusion.rows import labelled, letters_by_labels, made_of, mean_weights, rows_of_fold
 from tailwright.models.shared.reasons import Reasons
 from tailwright.store import FolderReader, FolderWriter, open_folder, writing
-from tailwright.streams import stream
 from tailwright.training.memory import give_back
 from tailwright.training.threads import blas_threads
 from tailwright.training.workplace import Workplace
@@ -61,6 +60,7 @@ class Fusion(Model):
     mentions: Mentions
     counts: np.ndarray  # (labels,) int64: rows that the parts were trained on
     _few_trees: bool = False  # whether parts are fitted with their `few_trees`
+    _last_fold: int | None = None  # the fold that holds out the last rows of the file
     added: int = 0  # labels at the end that were added by their texts, which only some parts know
     seen: int = 0  # the parts know all rows that are numbered below this; later ones may have been held out
 
@@ -88,8 +88,9 @@ class Fusion(Model):
                 self.seen = int(corpus.train.originals().origin.rows.max()) + 1
 
     def _has_few_rows(self, corpus: Corpus) -> bool:
-        """Whether parts learn from all rows in the end; if so, they may have their `few_trees`."""
+        """Whether parts learn from all rows in the end; if so, in folds, and maybe with their `few_trees`."""
         few = len(corpus.train.originals()) < self.settings.few_rows
+        self._last_fold = self.settings.folds - 1 if few and self.settings.last_fold == "last" else None
         self._few_trees = few and letters_by_labels(corpus.train) < CHEAP_TREES
         return few
 
@@ -213,8 +214,7 @@ class Fusion(Model):
         for came in np.split(by_place, np.searchsorted(train.origin.rows[by_place], starts)):
             count = min(share_of(len(came), self.settings.held_out), self.settings.most_held_out)
             if held.sum() + count >= self.settings.fewest:
-                drawn = stream(seed, "fusion/held-out").permutation(came)
-                held[drawn[fold * count : (fold + 1) * count]] = True
+                held[rows_of_fold(came, count, fold, seed, self._last_fold)] = True
         if not held.any():
             return corpus, train.take([])
         kept = np.flatnonzero(~held & ~made_of(train, held))

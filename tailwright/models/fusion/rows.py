@@ -6,6 +6,7 @@ import numpy as np
 
 from tailwright.augmentation.shared.sources import has_sources
 from tailwright.data.dataset import Dataset, text_buffers
+from tailwright.streams import stream
 
 
 def labelled(train: Dataset) -> np.ndarray:
@@ -30,3 +31,24 @@ def made_of(train: Dataset, held: np.ndarray) -> np.ndarray:
     """(rows,) bool: augmented rows whose source is held out; in training they would give its labels away."""
     sourced = np.array([has_sources(method) for method in train.origin.methods])[train.origin.codes]
     return sourced & np.isin(train.origin.rows, train.origin.rows[held])
+
+
+def rows_of_fold(
+    rows: np.ndarray, count: int, fold: int, seed: int, last_fold: int | None = None
+) -> np.ndarray:
+    """Which `count` of the rows, which are in the order of the file, a fold holds out: rows at random.
+
+    If there is a `last_fold`, that one has the last rows, and the others have none of them.
+
+    >>> rows = np.arange(10)
+    >>> rows_of_fold(rows, 3, 1, seed=0, last_fold=1).tolist()
+    [7, 8, 9]
+    >>> bool((rows_of_fold(rows, 3, 0, seed=0, last_fold=1) < 7).all())
+    True
+    """
+    if last_fold is not None:
+        rows, last = np.split(rows, [len(rows) - count])
+        if fold == last_fold:
+            return last
+    drawn = stream(seed, "fusion/held-out").permutation(rows)
+    return drawn[fold * count : (fold + 1) * count]

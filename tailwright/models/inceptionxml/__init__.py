@@ -43,6 +43,7 @@ CARD = ModelCard(
 )
 
 SMALLEST_WIDTH = 64  # narrower word vectors leave nothing for the second convolution
+LONGEST = 65_536  # words of a text, as attention over words has a weight for each two of them
 WORDS = WordSettings(spread=0.25, max_length=32)
 # The label graph of the paper's code; 7.5 labels a cluster give its numbers of clusters.
 CLUSTERS = ClusterSettings(labels_each=7.5, smoothing=SmoothingSettings(steps=400, restart=0.8))
@@ -83,5 +84,7 @@ def check_sequences(words: WordSettings, training: TrainingSettings) -> None:
     """Raise ValueError for words or a training that the encoder does not go with."""
     if words.width < SMALLEST_WIDTH:
         raise ValueError(f"width must be >= {SMALLEST_WIDTH}, got {words.width}")
+    if words.max_length > LONGEST:
+        raise ValueError(f"max_length must be <= {LONGEST}, got {words.max_length}")
     if training.average_from is not None:
         raise ValueError("average_from must be none: statistics of batches are not averaged")

@@ -18,10 +18,11 @@ from tailwright.models import models
 from tailwright.models.inceptionxml import CARD, InceptionXmlSettings
 from tailwright.models.inceptionxml.clusters import described_labels, learner_clusters
 from tailwright.models.inceptionxml.network import Learners, answering, learner_network
-from tailwright.models.inceptionxml.phases import ShuffledPhase, SynchronisedPhase
+from tailwright.models.inceptionxml.phases import SynchronisedPhase, shuffled_order
 from tailwright.models.shared.memory import FLOAT, scoring_bytes, training_need
 from tailwright.models.shared.texts import WordTexts, start_table
 from tailwright.models.shared.token_model import TokenModel
+from tailwright.models.shared.token_phase import TokenPhase
 from tailwright.models.shared.validation import validator
 from tailwright.store import DamagedFolderError, FolderReader, FolderWriter
 from tailwright.streams import stream
@@ -122,7 +123,7 @@ class InceptionXml(TokenModel):
                     )
                     phases.append(phase)
                 else:
-                    phases.append(ShuffledPhase(*fixed, **options))
+                    phases.append(TokenPhase(*fixed, order=shuffled_order, **options))
         return phases
 
     def save(self, folder: FolderWriter) -> None:

@@ -20,10 +20,10 @@ from tailwright.models import models
 from tailwright.models.inceptionxml.clusters import described_labels, learner_clusters
 from tailwright.models.inceptionxml.model import learner_seed, loaded_groups
 from tailwright.models.inceptionxml.network import Learners, answering
+from tailwright.models.inceptionxml.phases import SynchronisedPhase, nothing
 from tailwright.models.inceptionxml_lf import CARD, InceptionXmlLfSettings
 from tailwright.models.inceptionxml_lf.label_words import label_graph, label_words
 from tailwright.models.inceptionxml_lf.network import TextualHead, learner_network
-from tailwright.models.inceptionxml_lf.phases import TextualPhase
 from tailwright.models.shared.memory import FLOAT, training_need
 from tailwright.models.shared.texts import WordTexts, start_table
 from tailwright.models.shared.token_model import TokenModel
@@ -128,13 +128,14 @@ class InceptionXmlLf(TokenModel):
             for free, training in trainings.items()
         }
         return [
-            TextualPhase(
+            SynchronisedPhase(
                 f"{self.card.name} {name} {'free' if free else 'texts'}{stretch.name}",
                 self.network.learner(name),
                 TokenReader(self.network.learner(name).encoder, tokens, joiner),
                 corpus.train,
                 Plan.of(training, self._rates(name, free=free)).between(stretch.begin, stretch.end),
-                free=free,
+                enter=partial(self._head(name).enter, free=free),
+                start=self._head(name).start_free if free else nothing,
                 meta_epochs=chosen.meta_epochs,
                 work=work,
                 mixes=mixes,

@@ -101,7 +101,9 @@ class BeamModel(Model):
     def load(self, folder: FolderReader, labels: int) -> None:
         self.features = TfIdf.load(folder.sub("features"))
         counts = folder.json("learners.json").get("clusters")
-        whole = isinstance(counts, list) and all(type(count) is int and count > 0 for count in counts)
+        # A cluster has a row of float32 in the weights: before any table is made, no more can be there.
+        most = folder.tensor_bytes() // (4 * (self.settings.width + 1))
+        whole = isinstance(counts, list) and all(type(count) is int and 0 < count <= most for count in counts)
         if not whole or len(counts) != self.settings.learners:
             path = folder.path / "learners.json"
             raise DamagedFolderError("clusters", expected="a number for each learner", path=path)

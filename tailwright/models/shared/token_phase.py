@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -23,8 +23,14 @@ from tailwright.training.named_arrays import Arrays
 from tailwright.training.phases import Phase, Plan
 
 
+class Order(Protocol):
+    """The order in which an epoch goes through rows with these lengths."""
+
+    def __call__(self, lengths: np.ndarray, batch: int, seed: int, phase: str, epoch: int) -> np.ndarray: ...
+
+
 class TokenPhase(Phase):
-    """Trains a network on rows; the rows of a batch are of similar length.
+    """Trains a network on rows; the rows of a batch are of similar length, unless `order` says otherwise.
 
     Where mixes begin later, a training is cut into several phases; `begin` is the epoch at which this starts.
     An epoch goes through all rows at once, or through `parts` of them, places of rows, one after the other;
@@ -42,6 +48,7 @@ class TokenPhase(Phase):
         mixes: Sequence[BatchMix] = (),
         door: HiddenDoor | None = None,
         begin: int = 0,
+        order: Order = bucketed_order,
         parts: Sequence[np.ndarray] = (),
         key: Callable[[], str] | None = None,
         validate: Callable[[], float] | None = None,
@@ -49,19 +56,19 @@ class TokenPhase(Phase):
     ) -> None:
         super().__init__(name, len(data), plan, validate=validate, watch=watch, key=key)
         self.network, self.reader, self.draw = network, reader, BatchDrawer(data, mixes)
-        self.door, self.begin, self.parts = door or HiddenDoor(), begin, parts
+        self.door, self.begin, self.order, self.parts = door or HiddenDoor(), begin, order, parts
 
     def prepare(self, epoch: int, seed: int) -> Arrays:
         lengths, batch = self.reader.lengths, self.plan.batch
         if self.parts:
             order = np.concatenate(
                 [
-                    rows[bucketed_order(lengths[rows], batch, seed, f"{self.name}/{number}", epoch)]
+                    rows[self.order(lengths[rows], batch, seed, f"{self.name}/{number}", epoch)]
                     for number, rows in enumerate(self.parts)
                 ]
             )
         else:
-            order = bucketed_order(lengths, batch, seed, self.name, epoch)
+            order = self.order(lengths, batch, seed, self.name, epoch)
         return {"order": order, "epoch": np.array([self.begin + epoch])}
 
     def loss(self, rows: np.ndarray, random: np.random.Generator, epoch: Arrays) -> torch.Tensor:

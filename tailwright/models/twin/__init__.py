@@ -58,8 +58,10 @@ class TwinSettings(Settings):
     metric: Metric = setting("P@1", "what validation rows are judged by, if there are any")
     patience: int = setting(2, "epochs without a better validation before training stops", least=1)
     min_count: int = setting(1, "texts that a word must be in", least=1)
-    pieces: int = setting(4, "letters of a sub-word piece; 0: words alone", least=0)
-    piece_weight: float = setting(0.7, "weight of the pieces of a text beside its words", above=0)
+    pieces: int = setting(4, "letters of a sub-word piece; 0: words alone", least=0, most=65_536)
+    piece_weight: float = setting(
+        0.7, "weight of the pieces of a text beside its words", above=0, most=1_000_000
+    )
 
     def check(self) -> None:
         if self.pieces == 1:
