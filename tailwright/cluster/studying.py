@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from tailwright.cluster.connection import Cluster
 from tailwright.cluster.tasks import RETRIES
-from tailwright.errors import InputError
+from tailwright.errors import InputError, TailwrightError
 from tailwright.models import Model, models
 from tailwright.settings import settings_from
 from tailwright.store.errors import errors_of_writing
@@ -28,6 +29,7 @@ from tailwright.study.run.trial import rows_of
 from tailwright.study.run.worker import Ended, environment_of, failed, reason_of, start_worker
 from tailwright.training.memory import MB
 
+STOP = "stop"  # a file in a cell's folder: its task shall end
 SECONDS_BETWEEN_LOOKS = 0.05
 SECONDS_TO_STOP = 10.0
 SECONDS_UNSEEN = 60.0
@@ -56,6 +58,7 @@ class RayWorkers:
     def start(self, key: str, cell: Cell, folder: Path, curves: bool) -> CellTask:
         with errors_of_writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / STOP).unlink(missing_ok=True)
         asked = _Asked(key, cell, folder.resolve(), self.study.resolve(), self.cluster.threads, curves)
         # A task that asks for more than any node has would wait for ever: the process itself refuses then.
         memory = min(memory_mb(cell) * MB, max(node.get("memory", 0.0) for node in _nodes()))
@@ -134,10 +137,14 @@ class CellTask:
         return failed(folder, f"it ended on a node that does not share {self.asked.study}: {SHARE_IT}")
 
     def stop(self) -> None:
+        """Ask its task to end: Ray's own way ends this process if the task is done in the same moment."""
         import ray
 
-        ray.cancel(self._reference, force=True)
-        ray.wait([self._reference], timeout=SECONDS_TO_STOP)
+        asks = self.asked.folder / STOP
+        with suppress(OSError):  # of a full disk: the task ends with the connection
+            asks.touch()
+            if ray.wait([self._reference], timeout=SECONDS_TO_STOP)[0]:
+                asks.unlink()
 
     def _submitted(self) -> Any:
         import ray
@@ -156,6 +163,8 @@ def run_cell(asked: _Asked) -> Ended:
     worker = start_worker(asked.key, asked.cell, asked.folder, environment, asked.curves)
     try:
         while (ended := worker.ended()) is None:
+            if (asked.folder / STOP).exists():
+                raise TailwrightError("stopped with the study")
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except BaseException:
         worker.stop()

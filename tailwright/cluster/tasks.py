@@ -45,22 +45,20 @@ class RayTasks:
         sent = [_sent_once(shared)] if isinstance(shared, Held) else ray.put(shared)
         left, most = Pieces(pieces), self._tasks_at_a_time()
         running: dict[Any, AskedPiece] = {}
-        try:
-            while left.waiting or running:
-                while left.waiting and len(running) < most:
-                    asked = left.waiting.popleft()
-                    running[remote.remote(sent, asked.piece)] = asked
-                done, _ = ray.wait(list(running), num_returns=1)
-                asked = running.pop(done[0])
-                try:
-                    result = result_of(done[0])
-                except MemoryError as error:
-                    left.halve(asked, error)
-                else:
-                    yield from left.done(asked, result)
-        finally:
-            for reference in running:
-                ray.cancel(reference, force=True)
+        # Whoever leaves early leaves running tasks to themselves, until they or the connection end: a
+        # task that is cancelled in the moment it is done ends the whole process (a check within Ray fails).
+        while left.waiting or running:
+            while left.waiting and len(running) < most:
+                asked = left.waiting.popleft()
+                running[remote.remote(sent, asked.piece)] = asked
+            done, _ = ray.wait(list(running), num_returns=1)
+            asked = running.pop(done[0])
+            try:
+                result = result_of(done[0])
+            except MemoryError as error:
+                left.halve(asked, error)
+            else:
+                yield from left.done(asked, result)
 
     def _tasks_at_a_time(self) -> int:
         """Some wait behind those that run, unless the cluster has cores for more than the asked workers."""

@@ -126,6 +126,7 @@ def test_a_cell_that_is_stopped_leaves_no_process(cluster, place):
     task.stop()
     wait_for(lambda: not is_alive(process))
     assert not found.is_finished(key)
+    assert not (found.place(key) / studying.STOP).exists()
 
 
 def test_a_node_that_does_not_see_the_folder_says_so(cluster, place):

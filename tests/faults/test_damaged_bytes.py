@@ -7,6 +7,7 @@ import zipfile
 
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 import tailwright as tw
@@ -53,6 +54,22 @@ def test_a_database_whose_damage_sqlite_quotes_is_refused(tmp_path):
     with pytest.raises(
         InputError, match=r"rows\.db: no readable database \(.* 0xed .*\), expected a SQLite file"
     ):
+        tw.read(path)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
+@pytest.mark.parametrize("damaged", ["größe", "länge"])
+def test_a_damaged_name_of_a_column_or_of_a_field_in_one_is_refused(tmp_path, name, damaged):
+    path = tmp_path / name
+    table = TABLE.append_column("größe", pa.array([[{"länge": 1}], []]))
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(table.replace_schema_metadata(None), path, store_schema=False)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+    utf8 = damaged.encode()
+    path.write_bytes(path.read_bytes().replace(utf8, damaged.encode("latin-1").ljust(len(utf8), b"n")))
+    with pytest.raises(InputError, match=r"rows\.\w+: no (Parquet|Arrow) data \('utf-8' codec can't decode"):
         tw.read(path)
 
 

@@ -206,3 +206,24 @@ def test_a_damaged_saved_tokenizer_is_an_error(tmp_path: Path) -> None:
         folder.json("tokenizer.json", {"model": "none"})
     with pytest.raises(InputError, match=r"tokenizer\.json: not a tokenizer"):
         HuggingFaceTokenizer.load(open_folder(tmp_path / "run", kind="run"))
+
+
+@pytest.mark.parametrize("in_sequence", [False, True])
+def test_a_template_with_an_undescribed_token_is_an_error(tmp_path: Path, in_sequence: bool) -> None:
+    content = json.loads(word_piece().to_str())
+    processor = content["post_processor"]
+    del processor["special_tokens"]["[SEP]"]
+    if in_sequence:
+        content["post_processor"] = {"type": "Sequence", "processors": [processor]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"not a tokenizer \(its template has '\[SEP\]', which is not among"):
+        HuggingFaceTokenizer.from_folder(tmp_path)
+
+
+def test_a_panic_of_the_library_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.loads(word_piece().to_str())
+    del content["post_processor"]["special_tokens"]["[SEP]"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    monkeypatch.setattr(huggingface, "_check_templates", lambda processor: None)
+    with pytest.raises(InputError, match=r"not a tokenizer \(no entry found for key\)"):
+        HuggingFaceTokenizer.from_folder(tmp_path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +99,19 @@ def _arrow_table(path: Path) -> pa.Table:
         if not len(data):
             raise empty_file(path)
         is_file = bytes(data[: len(_FILE_MARK)]) == _FILE_MARK
-        return pa.ipc.open_file(data).read_all() if is_file else pa.ipc.open_stream(data).read_all()
-    except (pa.ArrowException, OSError) as error:  # what cannot be decompressed is an OSError
+        table = pa.ipc.open_file(data).read_all() if is_file else pa.ipc.open_stream(data).read_all()
+        list(_field_names(table.schema))
+        return table
+    # What cannot be decompressed is an OSError; a damaged name is found when Python reads it.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"no Arrow data ({error})", expected="an Arrow file", path=path) from error
+
+
+def _field_names(fields: Iterable[pa.Field]) -> Iterator[str]:
+    """The names of fields and of those inside them."""
+    for field in fields:
+        yield field.name
+        yield from _field_names(field.type.field(place) for place in range(field.type.num_fields))
 
 
 def _parquet_table(path: Path) -> pa.Table:
@@ -111,7 +121,7 @@ def _parquet_table(path: Path) -> pa.Table:
             return pyarrow.parquet.ParquetFile(raw).read()
     except OSError as error:
         raise unreadable(path, error) from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # of a damaged name
         raise InputError(f"no Parquet data ({error})", expected="a Parquet file", path=path) from error
 
 

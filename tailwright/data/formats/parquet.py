@@ -74,7 +74,7 @@ def _opened(path: Path) -> Iterator[pyarrow.parquet.ParquetFile]:
             yield pyarrow.parquet.ParquetFile(raw)
     except OSError as error:
         raise unreadable(path, error) from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # of a damaged name
         raise InputError(f"no Parquet data ({error})", expected="a Parquet file", path=path) from error
 
 

@@ -119,10 +119,26 @@ def _read(path: Path) -> Any:
 
 
 def _parsed(content: Any, path: Path) -> Tokenizer:
+    """The tokenizer of a file's content, which has read a text."""
     try:
-        return Tokenizer.from_str(json.dumps(content))
-    except Exception as error:  # the library raises bare Exception
+        tokenizer = Tokenizer.from_str(json.dumps(content))
+        _check_templates(content.get("post_processor"))
+        tokenizer.encode_batch_fast(["a text"])
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the library raises bare Exception, and panics, which are no Exception
         raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=path) from error
+    return tokenizer
+
+
+def _check_templates(processor: dict[str, Any] | None) -> None:
+    """Templates have special tokens that are described beside them alone: at others the library panics."""
+    for one in (processor or {}).get("processors", [processor or {}]):
+        pieces = [*one.get("single", []), *one.get("pair", [])]
+        tokens = [piece["SpecialToken"]["id"] for piece in pieces if "SpecialToken" in piece]
+        unknown = next((token for token in tokens if token not in one["special_tokens"]), None)
+        if unknown is not None:
+            raise ValueError(f"its template has {quoted(unknown)}, which is not among its special tokens")
 
 
 def _padding_beside(folder: Path) -> str | None:
