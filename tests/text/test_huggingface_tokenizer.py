@@ -227,3 +227,17 @@ def test_a_panic_of_the_library_is_an_error(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(huggingface, "_check_templates", lambda processor: None)
     with pytest.raises(InputError, match=r"not a tokenizer \(no entry found for key\)"):
         HuggingFaceTokenizer.from_folder(tmp_path)
+
+
+def test_a_huge_padding_of_the_file_is_ignored(tmp_path: Path) -> None:
+    content = json.loads(word_piece().to_str())
+    content["padding"] = {
+        "strategy": {"Fixed": 10**12},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 3,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    assert HuggingFaceTokenizer.from_folder(tmp_path).rows(["red hat"], 16).offsets[-1] < 10

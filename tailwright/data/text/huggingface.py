@@ -41,6 +41,7 @@ class HuggingFaceTokenizer:
         content = json.loads(tokenizer.to_str())
         # A copy, since another user of the same object may set its truncation to something else.
         self._tokenizer = Tokenizer.from_str(json.dumps({**content, "truncation": None, "padding": None}))
+        _check_that_it_reads(self._tokenizer, content, source)
         # padding_id fills a row after its last token.
         self._padding, self.padding_id = _padding_token(content, self._tokenizer, padding, source)
         self._if_empty = _unknown_id(content["model"], self._tokenizer)
@@ -119,16 +120,21 @@ def _read(path: Path) -> Any:
 
 
 def _parsed(content: Any, path: Path) -> Tokenizer:
-    """The tokenizer of a file's content, which has read a text."""
     try:
-        tokenizer = Tokenizer.from_str(json.dumps(content))
-        _check_templates(content.get("post_processor"))
+        return Tokenizer.from_str(json.dumps(content))
+    except Exception as error:  # the library raises bare Exception
+        raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=path) from error
+
+
+def _check_that_it_reads(tokenizer: Tokenizer, content: Any, source: str) -> None:
+    """An InputError unless it reads a text."""
+    try:
+        _check_templates(content["post_processor"])
         tokenizer.encode_batch_fast(["a text"])
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # the library raises bare Exception, and panics, which are no Exception
-        raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=path) from error
-    return tokenizer
+    except BaseException as error:  # panics of the library are no Exception
+        raise InputError(f"not a tokenizer ({error})", expected=f"a {FILE}", path=source) from error
 
 
 def _check_templates(processor: dict[str, Any] | None) -> None:
