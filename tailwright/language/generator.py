@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from tailwright.errors import InputError, quoted
 from tailwright.language.sending import SentModel, received_model, sent_model
 from tailwright.pretrained.quiet import quiet_libraries
+from tailwright.training.products import quicken_products
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def plain_tokens(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
 
 def loaded(folder: Path, model_class: Any, tokenizer_class: Any, kind: str) -> tuple[Any, Any]:
     """Model, in float32 on the CPU, and tokenizer in the folder; an InputError expects `kind`."""
+    quicken_products()
     with quiet_libraries():
         try:
             tokenizer = tokenizer_class.from_pretrained(folder, trust_remote_code=False)

@@ -1,7 +1,7 @@
 """How many threads a process uses: the variables that libraries read on import, and their own numbers.
 
 During a fit or a prediction NumPy's matrix products and torch use as many threads as the kernels, and torch
-takes denormal numbers for zero.
+takes denormal numbers for zero. From the first one on, it multiplies by what is quicker on this processor.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ def torch_threads(threads: int | None = None) -> Iterator[int]:
     """Let torch, too, use `threads` threads inside the block, by default as many as the kernels."""
     import torch
 
+    from tailwright.training.products import quicken_products
+
+    quicken_products()
     before = torch.get_num_threads()
     with blas_threads(threads) as wanted, denormals_as_zero():
         torch.set_num_threads(wanted)
