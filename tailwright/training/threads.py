@@ -50,6 +50,11 @@ def blas_threads(threads: int | None = None) -> Iterator[int]:
         yield wanted
 
 
+def blas_cores() -> set[str]:
+    """The kinds of processor that the loaded BLAS libraries have chosen their kernels for."""
+    return {library["architecture"] for library in _controller().info() if "architecture" in library}
+
+
 @cache
 def _controller() -> Any:
     import numpy as np  # noqa: F401 its library must be loaded to be found
