@@ -73,6 +73,21 @@ def test_a_damaged_name_of_a_column_or_of_a_field_in_one_is_refused(tmp_path, na
         tw.read(path)
 
 
+def with_whole_numbers_for_texts(path, column):
+    """Say in the schema of a Parquet file that the column has whole numbers, as a flipped bit may."""
+    data = path.read_bytes()
+    place = data.index(b"\x15\x0c\x25\x02\x18" + bytes([len(column)]) + column.encode())
+    path.write_bytes(data[: place + 1] + b"\x04" + data[place + 2 :])
+
+
+def test_columns_that_are_not_what_the_schema_says_are_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(TABLE, path, store_schema=False)
+    with_whole_numbers_for_texts(path, "text")
+    with pytest.raises(InputError, match=r"rows\.parquet: cannot be read: .* does not support INT64"):
+        tw.read(path)
+
+
 def save_dataset(folder, **changed):
     """A folder as `datasets` writes it, some of its files with other content."""
     with pa.OSFile(str(folder / "data.arrow"), "wb") as file, pa.ipc.new_stream(file, TABLE.schema) as writer:

@@ -31,7 +31,7 @@ def read_parquet(path: Path, options: ReadOptions) -> FileColumns:
         names = file.schema_arrow.names
         fields = fields_of(names, options, path)
         read = [name for name in names if name in fields.names()]
-        texts = mapped_texts(file, path, fields.texts) if has_large_texts(file, fields.texts) else None
+        texts = mapped_texts(file, path, fields.texts) if has_large_texts(file) else None
         if texts is None:
             return columns_of(checked_table(file.read(columns=read), path), path, fields)
         others = file.read(columns=[name for name in read if name not in fields.texts])

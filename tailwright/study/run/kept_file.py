@@ -195,9 +195,19 @@ def _opened(path: Path) -> pq.ParquetFile:
         raise DamagedFolderError("is no Parquet file, or a damaged one", path=path) from error
 
 
+def _check_chunks(file: pq.ParquetFile, path: Path) -> None:
+    """Begin to read each: asked for the numbers of a damaged chunk, pyarrow ends the process."""
+    try:
+        for number in range(file.metadata.num_row_groups):
+            next(file.iter_batches(1, row_groups=[number]), None)
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedFolderError("has damaged columns", path=path) from error
+
+
 def _column(path: Path, schema: pa.Schema, rows: int, values: int) -> list[pa.Array]:
     """The columns of a file that must have this schema and so many rows and values."""
     file = _opened(path)
+    _check_chunks(file, path)
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     sizes = {sum(group.column(n).num_values for group in groups) for n in range(file.metadata.num_columns)}
     found = file.schema_arrow.remove_metadata()
