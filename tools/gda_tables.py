@@ -1,10 +1,10 @@
 """Tables 1 to 7 of the GDA paper in its layout, out of the finished cells of a study.
 
-    python -m tools.gda_tables DIR --path cve-libraries
+    python -m tools.gda_tables DIR --path cve-libraries [--classifiers OTHER]
 
 | of the paper | here |
 |---|---|
-| tables 1, 2 | classifiers trained on all rows without augmentation |
+| tables 1, 2 | classifiers trained on all rows without augmentation, of another study where one is given |
 | table 3 | the share of all (row, label) pairs that the most frequent labels have |
 | tables 4, 5 | RoBERTa by share of the training rows and augmentation; 5 has the metrics by propensity |
 | tables 6, 7 | the same of LA-RoBERTa |
@@ -95,26 +95,31 @@ def _weights(cells: Sequence[Outcome]) -> str:
     return ", ".join(f"{value:g}" for value in chosen)
 
 
-def sheets_of(outcomes: Sequence[Outcome], path: str) -> list[Sheet]:
-    """All seven, of the cells whose data lies in a folder of this name."""
-    here = sorted(
-        (outcome for outcome in outcomes if Path(outcome.cell.path).name == path),
-        key=lambda outcome: outcome.cell.seed,
-    )
+def sheets_of(
+    outcomes: Sequence[Outcome], path: str, classifiers: Sequence[Outcome] | None = None
+) -> list[Sheet]:
+    """All seven, of the cells whose data lies in a folder of this name; 1 and 2 of `classifiers` if given."""
+    here = _cells_of(path, outcomes)
+    compared = here if classifiers is None else _cells_of(path, classifiers)
     whole = [outcome for outcome in here if outcome.cell.fraction == 1]
-    if not whole:
-        there = ", ".join(sorted({Path(outcome.cell.path).name for outcome in outcomes})) or "none"
-        raise InputError(f"no finished cells of {path} with all rows", expected=f"one of: {there}")
     first, second = MODELS
     return [
-        classifier_sheet(1, here, PLAIN),
-        classifier_sheet(2, here, BY_PROPENSITY),
+        classifier_sheet(1, compared, PLAIN),
+        classifier_sheet(2, compared, BY_PROPENSITY),
         frequent_sheet(whole[0]),
         augmentation_sheet(4, first, here, PLAIN),
         augmentation_sheet(5, first, here, BY_PROPENSITY),
         augmentation_sheet(6, second, here, PLAIN),
         augmentation_sheet(7, second, here, BY_PROPENSITY),
     ]
+
+
+def _cells_of(path: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    here = [outcome for outcome in outcomes if Path(outcome.cell.path).name == path]
+    if not any(outcome.cell.fraction == 1 for outcome in here):
+        there = ", ".join(sorted({Path(outcome.cell.path).name for outcome in outcomes})) or "none"
+        raise InputError(f"no finished cells of {path} with all rows", expected=f"one of: {there}")
+    return sorted(here, key=lambda outcome: outcome.cell.seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -125,12 +130,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("study", metavar="DIR", type=Path, help="a folder of `tailwright study`")
+    parser.add_argument(
+        "--classifiers", metavar="OTHER", type=Path, help="a study that compares classifiers: tables 1 and 2"
+    )
     parser.add_argument("--path", default="cve-libraries", help="the folder that the data lies in")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     asked = parser.parse_args(arguments)
     out = Output(asked.json, quiet=True)
     try:
-        sheets = sheets_of(outcomes_of(asked.study), asked.path)
+        others = outcomes_of(asked.classifiers) if asked.classifiers else None
+        sheets = sheets_of(outcomes_of(asked.study), asked.path, others)
     except TailwrightError as error:
         print(f"gda_tables: {error}", file=sys.stderr)
         return error.exit_code

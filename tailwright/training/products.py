@@ -20,7 +20,7 @@ from llvmlite.binding import get_host_cpu_name
 from tailwright.training.threads import blas_cores
 
 LEAST = 1 << 20  # multiplications: of smaller products (benchmarks/bench_products.py) Python takes its share
-NARROWEST = 16  # of any side: products with a vector wait for memory either way
+NARROWEST = 32  # of any side: with a few rows, putting the other matrix in order takes as long as multiplying
 _AMD = "znver"  # how LLVM calls AMD's processors since Zen, with a number behind
 _WIDE = "SkylakeX"  # how OpenBLAS calls its kernels for AVX-512
 

@@ -66,6 +66,13 @@ def test_classifiers_are_compared_without_augmentation_on_all_rows():
     assert f"Together {sum(shares):.1f} %" in third.notes[0]
 
 
+def test_classifiers_may_be_of_another_study_which_no_other_table_takes():
+    others = [outcome(EXAM, 0.9, model="xml-cnn"), outcome(EXAM, 0.8, model="roberta")]
+    sheets = sheets_of(cells(), "toy", others)
+    assert [row[0] for row in shown(sheets[0])] == ["xml-cnn", "roberta"]
+    assert [shown(sheet) for sheet in sheets[2:]] == [shown(sheet) for sheet in sheets_of(cells(), "toy")[2:]]
+
+
 def test_a_corpus_without_cells_is_refused():
     with pytest.raises(InputError, match="no finished cells of other with all rows, expected one of: toy"):
         sheets_of(cells(), "other")
@@ -81,3 +88,5 @@ def test_the_command_prints_all_tables(tmp_path, capsys):
     assert main([str(tmp_path), "--path", "toy"]) == 0
     assert "## Table 7: LA-RoBERTa" in capsys.readouterr().out
     assert main([str(tmp_path), "--path", "other"]) == 2
+    assert main([str(tmp_path), "--path", "toy", "--classifiers", str(tmp_path)]) == 0
+    assert main([str(tmp_path), "--path", "toy", "--classifiers", str(tmp_path / "none")]) == 2
