@@ -118,6 +118,7 @@ def _is_large(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def _product(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-    """`out`, which is filled; the matrices may lie in memory as they like."""
-    np.matmul(a.detach().numpy(), b.detach().numpy(), out=out.detach().numpy())
+    """`out`, which is filled; the matrices may lie in memory as they like. It warns of no overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.matmul(a.detach().numpy(), b.detach().numpy(), out=out.detach().numpy())
     return out

@@ -82,3 +82,10 @@ def test_shapes_that_do_not_fit_are_refused_as_ever() -> None:
         drawn(ROWS, INNER) @ drawn(COLUMNS, INNER)
     with pytest.raises(RuntimeError):
         torch.bmm(drawn(2, ROWS, INNER), drawn(3, INNER, COLUMNS))
+
+
+@pytest.mark.filterwarnings("error")
+def test_products_that_are_too_large_are_no_numbers_without_a_warning() -> None:
+    square = torch.full((INNER, INNER), 3e38)
+    assert (square @ square).isinf().all()
+    assert (square * 2 @ torch.zeros(INNER, INNER)).isnan().all()
