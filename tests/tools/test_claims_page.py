@@ -57,7 +57,7 @@ def test_what_a_study_says_nothing_of_stays_on_the_page(tmp_path):
     assert "3 claims: 2 not yet tested" in write([])
 
 
-def test_claims_of_other_papers_keep_what_the_page_says(tmp_path, monkeypatch, capsys):
+def test_claims_that_are_not_asked_for_keep_what_the_page_says(tmp_path, monkeypatch, capsys):
     lines = 'says = "s"\nkind = "above"\nafter = "gandalf"\nmetrics = "P@1"\n'
     ledger, out = tmp_path / "ledger.toml", tmp_path / "claims.md"
     ledger.write_text("".join(f'[[claim]]\nid = "{name}"\npaper = "{name}"\n{lines}' for name in "xy"))
@@ -74,5 +74,9 @@ def test_claims_of_other_papers_keep_what_the_page_says(tmp_path, monkeypatch, c
     assert main([str(tmp_path / "first"), *options]) == 0
     assert main([str(tmp_path / "second"), *options, "--paper", "y"]) == 0
     assert "2 claims: 1 holds, 1 does not hold." in out.read_text(encoding="utf-8")
+    assert main([str(tmp_path / "first"), *options, "--claim", "y"]) == 0
+    assert "2 claims: 2 holds." in out.read_text(encoding="utf-8")
     assert main([str(tmp_path / "second"), *options, "--paper", "z"]) == 2
     assert "found no paper 'z', expected one of x, y" in capsys.readouterr().err
+    assert main([str(tmp_path / "second"), *options, "--claim", "z"]) == 2
+    assert "found no claim 'z', expected one of x, y" in capsys.readouterr().err

@@ -19,13 +19,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ledger", metavar="FILE.toml", type=Path, default=LEDGER, help="the claims")
     parser.add_argument("--out", metavar="FILE", type=Path, default=PAGE, help="the page to write")
     parser.add_argument("--paper", action="append", default=[], help="judge the claims of this paper alone")
+    parser.add_argument("--claim", action="append", default=[], help="judge the claim of this id alone")
     parser.add_argument("--anew", action="store_true", help="forget what the page says of other studies")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     asked = parser.parse_args(arguments)
     out = Output(asked.json, quiet=True)
     try:
         judgements = judge_studies(
-            asked.studies, asked.ledger, asked.out, anew=asked.anew, papers=asked.paper
+            asked.studies, asked.ledger, asked.out, anew=asked.anew, papers=asked.paper, ids=asked.claim
         )
     except TailwrightError as error:
         print(f"claims: {error}", file=sys.stderr)

@@ -63,20 +63,21 @@ def judge_studies(
     *,
     anew: bool = False,
     papers: Sequence[str] = (),
+    ids: Sequence[str] = (),
 ) -> list[Judgement]:
     """Judge every claim of a ledger by the outcomes in these study folders, and write the page.
 
     A claim of which these studies say nothing keeps the effects that the page has of it, judged by the rules
     of today, unless it is written `anew`.
-    With `papers`, claims of other papers are not judged, so that they keep it too.
+    With `papers` or `ids`, claims of other papers or ids are not judged, so that they keep it too.
     """
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
     claims = read_ledger(ledger)
-    known = sorted({claim.paper for claim in claims})
-    for paper in papers:
-        if paper not in known:
-            raise InputError(f"found no paper {paper!r}", expected=f"one of {', '.join(known)}", path=ledger)
-    judged = [claim for claim in claims if not papers or claim.paper in papers]
+    _refuse_unknown("paper", papers, sorted({claim.paper for claim in claims}), ledger)
+    _refuse_unknown("claim", ids, [claim.id for claim in claims], ledger)
+    judged = [
+        claim for claim in claims if (not papers or claim.paper in papers) and (not ids or claim.id in ids)
+    ]
     others = [claim for claim in claims if claim not in judged]
     found = [*evaluate_claims(judged, outcomes), *evaluate_claims(others, [])]
     judgements = sorted(found, key=lambda one: claims.index(one.claim))
@@ -85,6 +86,12 @@ def judge_studies(
     judgements = [standing(one, former, refusals) for one in judgements]
     write_claims(judgements, out, read_foreword(ledger))
     return judgements
+
+
+def _refuse_unknown(kind: str, names: Sequence[str], known: Sequence[str], ledger: Path) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"found no {kind} {name!r}", expected=f"one of {', '.join(known)}", path=ledger)
 
 
 def write_claims(judgements: Sequence[Judgement], path: Path, foreword: str = "") -> None:
