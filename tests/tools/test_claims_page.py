@@ -55,6 +55,9 @@ def test_what_a_study_says_nothing_of_stays_on_the_page(tmp_path):
     changed = write([outcome(EXAM, 0.8), soft(0.3)], both)
     assert "3 claims: 1 holds, 1 does not hold, 1 cannot be tested here." in changed
     assert "3 claims: 2 not yet tested" in write([])
+    of_another = write([outcome(EXAM, 0.8, model="linear"), soft(0.3, model="linear")], both)
+    assert "3 claims: 1 holds, 1 mixed, 1 cannot be tested here." in of_another
+    assert write([], of_another) == of_another
 
 
 def test_claims_that_are_not_asked_for_keep_what_the_page_says(tmp_path, monkeypatch, capsys):

@@ -75,11 +75,14 @@ def entries_in(page: str) -> dict[str, Entry]:
 
 
 def rejudged(one: Judgement, entry: Entry, refusals: Sequence[Refusal]) -> Judgement:
-    """A claim that no study at hand speaks of, by what was kept of it and the rules of today."""
-    effects, beyond = (
-        tuple(dict.fromkeys(_today(one.claim, effect, refusals) for effect in kept))
-        for kept in (entry.effects, entry.beyond)
-    )
+    """A claim with what was kept on datasets and systems of which no study at hand speaks, as of today."""
+    judged = {(effect.dataset, effect.system) for effect in (*one.effects, *one.beyond)}
+
+    def with_kept(found: Sequence[Effect], kept: Sequence[Effect]) -> tuple[Effect, ...]:
+        left = [effect for effect in kept if (effect.dataset, effect.system) not in judged]
+        return tuple(dict.fromkeys([*found, *(_today(one.claim, effect, refusals) for effect in left)]))
+
+    effects, beyond = with_kept(one.effects, entry.effects), with_kept(one.beyond, entry.beyond)
     verdict, why = (over_effects(one.claim, effects), "") if effects else (one.verdict, one.why)
     return replace(one, verdict=verdict, why=why, effects=effects, beyond=beyond)
 

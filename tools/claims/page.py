@@ -67,8 +67,8 @@ def judge_studies(
 ) -> list[Judgement]:
     """Judge every claim of a ledger by the outcomes in these study folders, and write the page.
 
-    A claim of which these studies say nothing keeps the effects that the page has of it, judged by the rules
-    of today, unless it is written `anew`.
+    A claim keeps the effects that the page has of it on datasets and systems of which these studies say
+    nothing, judged by the rules of today, unless it is written `anew`.
     With `papers` or `ids`, claims of other papers or ids are not judged, so that they keep it too.
     """
     outcomes = [outcome for folder in folders for outcome in outcomes_of(folder)]
@@ -101,9 +101,9 @@ def write_claims(judgements: Sequence[Judgement], path: Path, foreword: str = ""
 
 
 def standing(one: Judgement, former: Mapping[str, Entry], refusals: Sequence[Refusal]) -> Judgement:
-    """What these studies say of a claim; where they say nothing, what was said before, judged as today."""
+    """What these studies say of a claim, and what was said before of that of which they say nothing."""
     before = former.get(one.claim.id)
-    if before is None or one.effects or one.beyond or one.claim.untestable:
+    if before is None or one.claim.untestable:
         return one
     return rejudged(one, before, refusals)
 
