@@ -30,6 +30,7 @@ from tailwright.cli import (
     train,
 )
 from tailwright.cli.failures import as_one_line
+from tailwright.cli.once import Command
 from tailwright.cli.options import spelt_out
 
 HELP = """Extreme multi-label text classifiers that get the rare labels right.
@@ -45,29 +46,29 @@ data = typer.Typer(help="Look at a corpus, and turn one format into another.", n
 label_commands = typer.Typer(help="Give a trained run more labels.", no_args_is_help=True)
 GROUPS = {"data": data, "labels": label_commands}
 
-app.command("demo")(demo.demo)
+app.command("demo", cls=Command)(demo.demo)
 app.add_typer(data, name="data")
-data.command("inspect")(inspect.inspect)
-data.command("convert")(convert.convert)
-app.command("augment")(augment.augment)
-app.command("filter")(filter.filter_rows)
-app.command("quality")(quality.quality)
-app.command("train")(train.train)
+data.command("inspect", cls=Command)(inspect.inspect)
+data.command("convert", cls=Command)(convert.convert)
+app.command("augment", cls=Command)(augment.augment)
+app.command("filter", cls=Command)(filter.filter_rows)
+app.command("quality", cls=Command)(quality.quality)
+app.command("train", cls=Command)(train.train)
 app.add_typer(label_commands, name="labels")
-label_commands.command("add")(labels.add)
-app.command("evaluate")(evaluate.evaluate)
-app.command("predict")(predict.predict)
-app.command("explain")(explain.explain)
-app.command("serve")(serve.serve)
-app.command("tail")(tail.tail)
-app.command("graph")(graph.graph)
-app.command("explain-mix")(explain_mix.explain_mix)
-app.command("study")(study.study)
-app.command("compare")(compare.compare)
-app.command("report")(report.report)
-app.command("advise")(advise.advise)
-app.command("models")(methods.models)
-app.command("augmenters")(methods.augmenters)
+label_commands.command("add", cls=Command)(labels.add)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("predict", cls=Command)(predict.predict)
+app.command("explain", cls=Command)(explain.explain)
+app.command("serve", cls=Command)(serve.serve)
+app.command("tail", cls=Command)(tail.tail)
+app.command("graph", cls=Command)(graph.graph)
+app.command("explain-mix", cls=Command)(explain_mix.explain_mix)
+app.command("study", cls=Command)(study.study)
+app.command("compare", cls=Command)(compare.compare)
+app.command("report", cls=Command)(report.report)
+app.command("advise", cls=Command)(advise.advise)
+app.command("models", cls=Command)(methods.models)
+app.command("augmenters", cls=Command)(methods.augmenters)
 
 
 def command_names() -> list[list[str]]:

@@ -113,6 +113,16 @@ def test_a_usage_error_is_one_line_and_exit_code_2(arguments, line, capsys):
     assert err.startswith(line)
 
 
+def test_an_option_of_one_value_is_not_given_twice(small, tmp_path, capsys):
+    train = ["train", str(small), "--out", str(tmp_path / "run")]
+    assert run([*train, "--seed", "1", "--model", "linear", "--seed=2"]) == 2
+    assert capsys.readouterr().err == "tailwright: --seed is given 2 times, expected it once\n"
+    assert not (tmp_path / "run").exists()
+    words = ["data", "inspect", str(small), "--labels", "labels", "--labels", "labels"]
+    assert run(words) == 2
+    assert run(["data", "inspect", str(small), "--json", "--json"]) == 0
+
+
 def test_an_unknown_format_suggests_a_near_one(small, tmp_path, capsys):
     assert run(["data", "convert", str(small), str(tmp_path / "out"), "--format", "parket"]) == 2
     assert "did you mean 'parquet'?" in capsys.readouterr().err
