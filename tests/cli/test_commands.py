@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.core import TyperOption
+from typer.main import get_command
 
 from tailwright import __version__
 from tailwright.augmentation import augmenters
-from tailwright.cli import command_names, run
+from tailwright.cli import app, command_names, run
 from tailwright.models import models
 
 SHARED = ["--json", "--quiet", "--debug", "--help"]
@@ -118,8 +120,6 @@ def test_an_option_of_one_value_is_not_given_twice(small, tmp_path, capsys):
     assert run([*train, "--seed", "1", "--model", "linear", "--seed=2"]) == 2
     assert capsys.readouterr().err == "tailwright: --seed is given 2 times, expected it once\n"
     assert not (tmp_path / "run").exists()
-    words = ["data", "inspect", str(small), "--labels", "labels", "--labels", "labels"]
-    assert run(words) == 2
     assert run(["data", "inspect", str(small), "--json", "--json"]) == 0
 
 
@@ -203,9 +203,21 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"tailwright {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "command", [c for c in command_names() if c not in ([], ["data"], ["labels"])], ids=" ".join
-)
+COMMANDS = [command for command in command_names() if command not in ([], ["data"], ["labels"])]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_command_takes_the_last_of_an_option_without_a_word(command, capsys):
+    found = get_command(app)
+    for word in command:
+        found = found.commands[word]
+    options = [one for one in found.params if isinstance(one, TyperOption)]
+    for name in (one.opts[0] for one in options if not (one.is_flag or one.multiple)):
+        assert run([*command, name, "1", name, "1"]) == 2
+        assert capsys.readouterr().err == f"tailwright: {name} is given 2 times, expected it once\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_the_shared_options_and_says_what_it_does(command, capsys):
     assert run([*command, "--help"]) == 0
     help_text = capsys.readouterr().out
